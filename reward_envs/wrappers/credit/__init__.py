@@ -1,0 +1,1 @@
+"""Credit: advantages of the episodes of a group."""

@@ -1,0 +1,1 @@
+"""Curiosity: bonuses for what is new."""

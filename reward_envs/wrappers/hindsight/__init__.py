@@ -1,0 +1,1 @@
+"""Hindsight: rows with other goals."""

@@ -1,0 +1,1 @@
+"""Redistribution: an episode's reward, paid at other steps of it."""

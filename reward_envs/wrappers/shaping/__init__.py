@@ -1,0 +1,1 @@
+"""Shaping: rewards read off the transition itself."""

@@ -1,0 +1,1 @@
+"""Transforms: a reward in, a reward out."""
