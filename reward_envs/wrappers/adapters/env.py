@@ -1,0 +1,112 @@
+"""A single Gymnasium environment."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+from gymnasium.utils import RecordConstructorArgs
+
+from reward_envs.wrappers.adapters.rows import Plugged, hook_column, request_hooks
+from reward_envs.wrappers.batch import Tree
+from reward_envs.wrappers.core import Method, Scope, Spec
+from reward_envs.wrappers.registry import as_method, text_or_reason
+from reward_envs.wrappers.runner import Rewarder, Schedule
+
+
+class RewardWrapper(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
+    """Pay a reward method instead of the environment's reward.
+
+    Adds to `info`: `task_reward` (the raw reward), `reward/<term>` for each top-level term (their plain sum is the
+    returned reward), and at an episode's end `episode_reward/<term>` and `episode_task_return`. A reset in mid-episode
+    ends the episode as a truncation. `env.spec` records the method's text.
+
+    Parameters
+    ----------
+    env
+        The environment. A NaN reward means that the task's reward was not observed.
+    method
+        A step method or its text.
+    gamma
+        The learner's discount, for methods that need it.
+    seed, schedule
+        Of the runner: see `Rewarder`.
+
+    Raises ScopeError for methods that need more than a step, HookError where the environment lacks a hook, RewardError
+    where a row has no value.
+
+    >>> import gymnasium as gym
+    >>> from reward_envs.wrappers import RewardWrapper
+    >>> env = RewardWrapper(gym.make("FrozenLake-v1", is_slippery=False), "task + count")
+    >>> _ = env.reset(seed=0)
+    >>> _, reward, _, _, info = env.step(1)
+    >>> reward, info["task_reward"], info["reward/count"]
+    (1.0, 0, 1.0)
+    """
+
+    __module__ = "reward_envs.wrappers"  # the entry point that specs record; it outlives moved files
+
+    def __init__(
+        self,
+        env: gym.Env[Any, Any],
+        method: Method | str,
+        *,
+        gamma: float | None = None,
+        seed: int | None = None,
+        schedule: Schedule | None = None,
+    ) -> None:
+        method = as_method(method)
+        RecordConstructorArgs.__init__(self, method=text_or_reason(method), gamma=gamma, seed=seed, schedule=schedule)
+        gym.Wrapper.__init__(self, env)
+        spec = Spec(
+            env.observation_space,
+            env.action_space,
+            gamma,
+            env.spec.max_episode_steps if env.spec is not None else None,
+            getattr(env.unwrapped, "card", None),
+        )
+        self._plugged = Plugged("RewardWrapper", Scope.STEP, method, spec, 1, seed, schedule)
+        request_hooks(method, env.has_wrapper_attr, lambda name, *a: env.get_wrapper_attr(name)(*a))
+
+    @property
+    def rewarder(self) -> Rewarder:
+        """The runner, for saving, loading and freezing."""
+        return self._plugged.rewarder
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        obs, info = self.env.reset(seed=seed, options=options)
+        self._plugged.rows.begin(_one(obs), self._hooks(info))
+        self._plugged.returns[:] = 0.0
+        return obs, info
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        obs, task, terminated, truncated, info = self.env.step(action)
+        plugged = self._plugged
+        batch = plugged.rows.transition(_one(action), _one(obs), task, terminated, truncated, self._hooks(info))
+        scored = plugged.score(batch)
+        info["task_reward"] = task
+        for name, values in scored.terms.items():
+            info[f"reward/{name}"] = values.item()
+        if terminated or truncated:
+            info["episode_task_return"] = plugged.returns[0, 0].item()
+            for i, name in enumerate(plugged.labels, start=1):
+                info[f"episode_reward/{name}"] = plugged.returns[i, 0].item()
+        plugged.rows.advance()
+        return obs, scored.values.item(), terminated, truncated, info
+
+    def _hooks(self, info: dict[str, Any]) -> dict[str, Any]:
+        return {name: hook_column(name, [info.get(name)]) for name in self._plugged.rows.hooks}
+
+
+def _one(value: Tree) -> Tree:
+    """A batch of one row, without a copy where it can be."""
+    if type(value) is np.ndarray:
+        return value[None]
+    if isinstance(value, dict):
+        return {k: _one(v) for k, v in value.items()}
+    if isinstance(value, tuple):
+        return tuple(_one(v) for v in value)
+    if isinstance(value, str):
+        return np.array([value], dtype=object)
+    return np.asarray(value)[None]
