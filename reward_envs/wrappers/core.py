@@ -98,14 +98,14 @@ class Method:
     name: str | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
+        own = self.text_name or type(self).__name__.lower()
         for f in dataclasses.fields(self):
             value, kinds = getattr(self, f.name), _LITERALS.get(str(f.type).removesuffix(" | None"))
             if kinds and not (value is None and "None" in str(f.type)):
-                wrong = not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds)
-                if wrong:
-                    raise RewardError(f"{self.label}: {f.name}={value!r}, but {f.name} takes a {f.type}.")
+                if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
+                    raise RewardError(f"{own}: {f.name}={value!r}, but {f.name} takes a {f.type}.")
             elif str(f.type) == "Method" and not isinstance(value, Method):
-                raise RewardError(f"{self.label}: {f.name}={value!r}, but {f.name} takes a reward method.")
+                raise RewardError(f"{own}: {f.name}={value!r}, but {f.name} takes a reward method.")
 
     # the protocol
 

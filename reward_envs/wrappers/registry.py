@@ -264,11 +264,11 @@ def text(method: Method) -> str:
     if not method.text_name:
         raise TextError(f"{type(method).__name__} is not registered, so it has no text: see CONTRIBUTING.md.")
     parts, named = [], False
-    for f in dataclasses.fields(method):
+    for f in (f for f in dataclasses.fields(method) if f.name != "name"):
         value = getattr(method, f.name)
         if f.default is not dataclasses.MISSING and value == f.default and type(value) is type(f.default):
             named = True
-        elif f.name != "name":
+        else:
             keyword = f"{f.name}=" if named or (parts and not isinstance(value, Method)) else ""
             named = named or bool(keyword)
             parts.append(keyword + _write(value, method, f.name))

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from reward_envs.wrappers.batch import Batch, Bool, Float, map_tree
+from reward_envs.wrappers.batch import Batch, Bool, Float
 from reward_envs.wrappers.core import Masked, Method, Spec, Sum, notice
 from reward_envs.wrappers.errors import NonFiniteError, RewardError
 from reward_envs.wrappers.registry import as_method
@@ -226,7 +226,7 @@ class Rewarder:
             "n": self.n,
             "states": [export(s) for s in self.states],
             "carries": [export(c) for c in self.carries],
-            "pending": [(map_tree(np.copy, export(b.columns())), [v.copy() for v in o]) for b, o in self._pending],
+            "pending": [(export(b.columns()), export(o)) for b, o in self._pending],
             "rng": export(self.rng),
         }
 
@@ -243,7 +243,7 @@ class Rewarder:
         if saved["n"] == self.n:
             for node, carry in zip(self._nodes, saved["carries"], strict=True):
                 node.carry = restore(node.carry, carry)
-            self._pending = [(Batch(**columns), list(out)) for columns, out in saved["pending"]]
+            self._pending = [(Batch.of(**columns), [np.array(v) for v in out]) for columns, out in saved["pending"]]
 
 
 def _checked(method: Method, values: Float | Masked, batch: Batch, r: Any) -> Float:
@@ -255,9 +255,9 @@ def _checked(method: Method, values: Float | Masked, batch: Batch, r: Any) -> Fl
     if type(values) is not np.ndarray or values.shape != (n,) or values.dtype != np.float64:
         got = f"{values.dtype} of shape {values.shape}" if isinstance(values, np.ndarray) else type(values).__name__
         raise RewardError(f"{method.label} gave {got} for {n} rows: return one float64 a row, shape [{n}].")
-    if known is not None and not known.all():
+    if known is not None and not (known.item() if n == 1 else known.all()):
         values = np.where(known, values, np.nan)
-    if not math.isfinite(values.item() if n == 1 else np.dot(values, values)):
+    if not (math.isfinite(values.item()) if n == 1 else np.isfinite(values).all()):
         bad = ~np.isfinite(values)
         if known is not None:
             bad &= known

@@ -41,6 +41,8 @@ def restore(target: Any, saved: Any) -> Any:
         return np.array(saved, dtype=target.dtype)
     if isinstance(target, dict):
         return {k: restore(target.get(k), v) for k, v in saved.items()}
+    if isinstance(target, list) and len(target) != len(saved):
+        return copy.deepcopy(saved)
     if isinstance(target, list | tuple):
         values = [restore(t, s) for t, s in zip(target, saved, strict=True)]
         if isinstance(target, list):

@@ -57,7 +57,9 @@ class RewardWrapper(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         schedule: Schedule | None = None,
     ) -> None:
         method = as_method(method)
-        RecordConstructorArgs.__init__(self, method=text_or_reason(method), gamma=gamma, seed=seed, schedule=schedule)
+        given = {"gamma": gamma, "seed": seed, "schedule": schedule}
+        recorded = {k: v for k, v in given.items() if v is not None}
+        RecordConstructorArgs.__init__(self, method=text_or_reason(method), **recorded)
         gym.Wrapper.__init__(self, env)
         spec = Spec(
             env.observation_space,
@@ -77,7 +79,7 @@ class RewardWrapper(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         obs, info = self.env.reset(seed=seed, options=options)
         self._plugged.rows.begin(_one(obs), self._hooks(info))
-        self._plugged.returns[:] = 0.0
+        self._plugged.clear()
         return obs, info
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
@@ -89,9 +91,7 @@ class RewardWrapper(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         for name, values in scored.terms.items():
             info[f"reward/{name}"] = values.item()
         if terminated or truncated:
-            info["episode_task_return"] = plugged.returns[0, 0].item()
-            for i, name in enumerate(plugged.labels, start=1):
-                info[f"episode_reward/{name}"] = plugged.returns[i, 0].item()
+            info.update({plugged.episode_key(name): total.item() for name, total in plugged.totals.items()})
         plugged.rows.advance()
         return obs, scored.values.item(), terminated, truncated, info
 

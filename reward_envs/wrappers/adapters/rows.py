@@ -29,6 +29,7 @@ class Rows:
         self._action: Tree = None
         self._columns: dict[str, NDArray[Any]] = {}
         self._episodes = 0
+        self._sure = True  # batch.known is all true
         self.batch: Batch = None  # type: ignore[assignment]  # made by the first begin
 
     def begin(self, obs: Tree, hooks: Mapping[str, NDArray[Any]], rows: Bool | None = None) -> None:
@@ -61,10 +62,13 @@ class Rows:
         batch.truncated[:] = truncated
         for name in self.hooks:
             batch.next_info[name][:] = hooks[name]
-        unknown = np.isnan(batch.reward)
-        np.logical_not(unknown, out=batch.known)
-        if unknown.any():
-            batch.reward[unknown] = 0.0
+        total = batch.reward.item() if self.n == 1 else batch.reward.sum()
+        if self._sure and total == total:  # no NaN among the rewards, as nearly always
+            return batch
+        np.isnan(batch.reward, out=batch.known)
+        batch.reward[batch.known] = 0.0
+        np.logical_not(batch.known, out=batch.known)
+        self._sure = bool(batch.known.all())
         return batch
 
     def advance(self) -> None:
@@ -192,17 +196,31 @@ class Plugged:
         self.rewarder = Rewarder(admit(method, place, serves), spec, n=n, seed=seed, schedule=schedule)
         self.rows = Rows(n, self.rewarder.method.hooks, spec.action_space)
         self.labels = [t.label for t in self.rewarder.method.terms]
-        self.returns = np.zeros((len(self.labels) + 1, n))  # of the running episodes: the task's, then each term's
+        self.totals = {name: np.zeros(n) for name in ("", *self.labels)}  # of the running episodes; "" is the task
 
-    def score(self, batch: Batch, rows: Any = slice(None)) -> Scored:
-        """Step the runner and add to the running episodes; refuses rows without a value."""
+    def score(self, batch: Batch, rows: NDArray[np.intp] | None = None) -> Scored:
+        """Step the runner and add to the running episodes of all rows, or of `rows`; refuses rows without a value."""
         scored = self.rewarder.step(batch)
-        self.returns[0, rows] += batch.reward
-        for i, values in enumerate(scored.terms.values(), start=1):
-            self.returns[i, rows] += values
-        if np.isnan(scored.values).any():
+        values = scored.values
+        total = values.item() if len(values) == 1 else values.sum()
+        if total != total:
             raise unknown_reward(scored, batch)
+        for name, term in (("", batch.reward), *scored.terms.items()):
+            if rows is None:
+                self.totals[name] += term
+            else:
+                self.totals[name][rows] += term
         return scored
+
+    def clear(self, rows: Bool | slice = slice(None)) -> None:
+        """Start the sums of new episodes."""
+        for total in self.totals.values():
+            total[rows] = 0.0
+
+    @staticmethod
+    def episode_key(name: str) -> str:
+        """Key of an episode's sum in info."""
+        return f"episode_reward/{name}" if name else "episode_task_return"
 
 
 def unknown_reward(scored: Scored, batch: Batch) -> RewardError:

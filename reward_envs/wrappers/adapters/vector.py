@@ -86,22 +86,23 @@ class VectorRewardWrapper(VectorWrapper):  # type: ignore[type-arg]
         plugged, ended, dead = self._plugged, terminated | truncated, self._over
         successor, hooks = self._successors(obs, infos, ended)
         batch = plugged.rows.transition(actions, successor, rewards, terminated, truncated, hooks)
-        live: Any = slice(None)
-        if dead.any():
-            live = np.flatnonzero(~dead)
-            batch = batch.rows(live)
-        scored = plugged.score(batch, live)
-        values = np.zeros(self.num_envs)
-        values[live] = scored.values
+        live = np.flatnonzero(~dead) if dead.any() else None
+        scored = plugged.score(batch if live is None else batch.rows(live), live)
         infos["task_reward"] = np.array(rewards, dtype=np.float64)
         for name, term in scored.terms.items():
-            infos[f"reward/{name}"] = np.zeros(self.num_envs)
-            infos[f"reward/{name}"][live] = term
+            infos[f"reward/{name}"] = self._spread(term, live)
         if ended.any():
             self._report(infos, ended & ~dead)
         plugged.rows.advance()
         self._move_on(obs, infos, ended)
-        return obs, values, terminated, truncated, infos
+        return obs, self._spread(scored.values, live), terminated, truncated, infos
+
+    def _spread(self, values: NDArray[np.float64], live: NDArray[np.intp] | None) -> NDArray[np.float64]:
+        if live is None:
+            return values.copy()
+        out = np.zeros(self.num_envs)
+        out[live] = values
+        return out
 
     def _successors(self, obs: Tree, infos: dict[str, Any], ended: Bool) -> tuple[Tree, dict[str, Any]]:
         hooks = self._hooks(infos)
@@ -129,12 +130,12 @@ class VectorRewardWrapper(VectorWrapper):  # type: ignore[type-arg]
 
     def _begin(self, obs: Tree, infos: dict[str, Any], rows: Bool) -> None:
         self._plugged.rows.begin(obs, self._hooks(infos), rows)
-        self._plugged.returns[:, rows] = 0.0
+        self._plugged.clear(rows)
         self._over = self._over & ~rows
 
     def _report(self, infos: dict[str, Any], ended: Bool) -> None:
-        for name, total in zip(["", *self._plugged.labels], self._plugged.returns, strict=True):
-            key = f"episode_reward/{name}" if name else "episode_task_return"
+        for name, total in self._plugged.totals.items():
+            key = self._plugged.episode_key(name)
             infos[key] = np.where(ended, total, 0.0)
             infos[f"_{key}"] = ended
 
