@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +14,9 @@ from reward_envs.wrappers.core import Masked, Method, Spec, Sum, notice
 from reward_envs.wrappers.errors import NonFiniteError, RewardError
 from reward_envs.wrappers.registry import as_method
 from reward_envs.wrappers.state import export, restore
+
+
+_F64 = np.dtype(np.float64)
 
 
 @dataclass(frozen=True)
@@ -49,6 +52,7 @@ class Scored:
 @dataclass(slots=True)
 class _Node:
     method: Method
+    call: Callable[..., Any]  # its score or its apply
     children: tuple[int, ...]
     carry: Any
     observes: bool
@@ -112,7 +116,9 @@ class Rewarder:
 
         def add(m: Method) -> int:
             children = tuple(add(c) for c in m.children)
-            nodes.append(_Node(m, children, m.start(self.spec, self.n), m.overrides("observe"), m.overrides("learn")))
+            call = m.apply if children else m.score
+            carry = m.start(self.spec, self.n)
+            nodes.append(_Node(m, call, children, carry, m.overrides("observe"), m.overrides("learn")))
             return len(nodes) - 1
 
         add(self.method)
@@ -150,21 +156,19 @@ class Rewarder:
     def _run(self, batch: Batch, moves: bool) -> list[Float]:
         out: list[Float] = []
         observing = moves and not self.frozen
-        for i, node in enumerate(self._nodes):
-            m, state = node.method, self.states[i]
-            if node.children:
-                r = [out[c] for c in node.children]
-                if observing and node.observes:
-                    m.observe(state, batch, *r)
-                values, carry = m.apply(state, node.carry, batch, *r)
-                out.append(_checked(m, values, batch, r))
-            else:
-                values, carry = m.score(state, node.carry, batch)
-                out.append(_checked(m, values, batch, ()))
-                if observing and node.observes:
-                    m.observe(state, batch, out[-1])
+        shape = batch.reward.shape
+        for node, state in zip(self._nodes, self.states, strict=True):
+            r = [out[c] for c in node.children]
+            if observing and node.observes and r:
+                node.method.observe(state, batch, *r)
+            values, carry = node.call(state, node.carry, batch, *r)
+            if type(values) is not np.ndarray or values.shape != shape or values.dtype != _F64 or not _finite(values):
+                values = _checked(node.method, values, batch, r)
+            if observing and node.observes and not r:
+                node.method.observe(state, batch, values)
             if moves:
                 node.carry = carry
+            out.append(values)
         return out
 
     def _learn(self, batch: Batch, out: list[Float]) -> dict[str, float]:
@@ -246,6 +250,10 @@ class Rewarder:
             self._pending = [(Batch.of(**columns), [np.array(v) for v in out]) for columns, out in saved["pending"]]
 
 
+def _finite(values: Float) -> bool:
+    return math.isfinite(values.item()) if values.size == 1 else bool(np.isfinite(values).all())
+
+
 def _checked(method: Method, values: Float | Masked, batch: Batch, r: Any) -> Float:
     """The values with NaN on unknown rows, or a sentence: wrong shape or type, or not finite where known."""
     known = None
@@ -255,9 +263,9 @@ def _checked(method: Method, values: Float | Masked, batch: Batch, r: Any) -> Fl
     if type(values) is not np.ndarray or values.shape != (n,) or values.dtype != np.float64:
         got = f"{values.dtype} of shape {values.shape}" if isinstance(values, np.ndarray) else type(values).__name__
         raise RewardError(f"{method.label} gave {got} for {n} rows: return one float64 a row, shape [{n}].")
-    if known is not None and not (known.item() if n == 1 else known.all()):
+    if known is not None and not known.all():
         values = np.where(known, values, np.nan)
-    if not (math.isfinite(values.item()) if n == 1 else np.isfinite(values).all()):
+    if not _finite(values):
         bad = ~np.isfinite(values)
         if known is not None:
             bad &= known

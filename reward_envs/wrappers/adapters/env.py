@@ -69,6 +69,10 @@ class RewardWrapper(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
             getattr(env.unwrapped, "card", None),
         )
         self._plugged = Plugged("RewardWrapper", Scope.STEP, method, spec, 1, seed, schedule)
+        names = ["", *self._plugged.labels]
+        self._keys = [f"reward/{name}" for name in names]
+        self._episode_keys = [self._plugged.episode_key(name) for name in names]
+        self._totals = [0.0] * len(names)
         request_hooks(method, env.has_wrapper_attr, lambda name, *a: env.get_wrapper_attr(name)(*a))
 
     @property
@@ -79,7 +83,7 @@ class RewardWrapper(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         obs, info = self.env.reset(seed=seed, options=options)
         self._plugged.rows.begin(_one(obs), self._hooks(info))
-        self._plugged.clear()
+        self._totals = [0.0] * len(self._keys)
         return obs, info
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
@@ -88,10 +92,14 @@ class RewardWrapper(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         batch = plugged.rows.transition(_one(action), _one(obs), task, terminated, truncated, self._hooks(info))
         scored = plugged.score(batch)
         info["task_reward"] = task
-        for name, values in scored.terms.items():
-            info[f"reward/{name}"] = values.item()
+        totals = self._totals
+        totals[0] += batch.reward.item()
+        for i, values in enumerate(scored.terms.values(), start=1):
+            value = values.item()
+            info[self._keys[i]] = value
+            totals[i] += value
         if terminated or truncated:
-            info.update({plugged.episode_key(name): total.item() for name, total in plugged.totals.items()})
+            info.update(zip(self._episode_keys, totals, strict=True))
         plugged.rows.advance()
         return obs, scored.values.item(), terminated, truncated, info
 

@@ -57,9 +57,9 @@ class Rows:
             self._action = batch.action = _action_columns(self._action_space, action, self.n)
         _write(batch.action, action, slice(None))
         _write(batch.next_obs, obs, slice(None))
-        batch.reward[:] = reward
-        batch.terminated[:] = terminated
-        batch.truncated[:] = truncated
+        batch.reward[...] = reward
+        batch.terminated[...] = terminated
+        batch.truncated[...] = truncated
         for name in self.hooks:
             batch.next_info[name][:] = hooks[name]
         total = batch.reward.item() if self.n == 1 else batch.reward.sum()
@@ -73,7 +73,10 @@ class Rows:
 
     def advance(self) -> None:
         """The successors become the observations of the next step."""
-        map_tree(_halves, self._pair)
+        if type(self._pair) is np.ndarray:
+            _halves(self._pair)
+        else:
+            map_tree(_halves, self._pair)
         for column in self._columns.values():
             _halves(column)
         self.batch.t += 1
@@ -196,26 +199,30 @@ class Plugged:
         self.rewarder = Rewarder(admit(method, place, serves), spec, n=n, seed=seed, schedule=schedule)
         self.rows = Rows(n, self.rewarder.method.hooks, spec.action_space)
         self.labels = [t.label for t in self.rewarder.method.terms]
-        self.totals = {name: np.zeros(n) for name in ("", *self.labels)}  # of the running episodes; "" is the task
+        self.totals: dict[str, Any] = {}
+        self.clear()
 
-    def score(self, batch: Batch, rows: NDArray[np.intp] | None = None) -> Scored:
-        """Step the runner and add to the running episodes of all rows, or of `rows`; refuses rows without a value."""
+    def score(self, batch: Batch) -> Scored:
+        """Step the runner; refuses rows without a value."""
         scored = self.rewarder.step(batch)
-        values = scored.values
-        total = values.item() if len(values) == 1 else values.sum()
+        total = scored.values.item() if scored.values.size == 1 else scored.values.sum()
         if total != total:
             raise unknown_reward(scored, batch)
-        for name, term in (("", batch.reward), *scored.terms.items()):
-            if rows is None:
-                self.totals[name] += term
-            else:
-                self.totals[name][rows] += term
         return scored
 
-    def clear(self, rows: Bool | slice = slice(None)) -> None:
-        """Start the sums of new episodes."""
-        for total in self.totals.values():
-            total[rows] = 0.0
+    def add(self, scored: Scored, batch: Batch, rows: Any = slice(None)) -> None:
+        """Add a step to the sums of the running episodes."""
+        self.totals[""][rows] += batch.reward
+        for name, values in scored.terms.items():
+            self.totals[name][rows] += values
+
+    def clear(self, rows: Bool | None = None) -> None:
+        """Start the sums of new episodes; the sum named "" is the task's return."""
+        if rows is None:
+            self.totals = {name: np.zeros(self.rows.n) for name in ("", *self.labels)}
+        else:
+            for total in self.totals.values():
+                total[rows] = 0.0
 
     @staticmethod
     def episode_key(name: str) -> str:

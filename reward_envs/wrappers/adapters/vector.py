@@ -87,7 +87,10 @@ class VectorRewardWrapper(VectorWrapper):  # type: ignore[type-arg]
         successor, hooks = self._successors(obs, infos, ended)
         batch = plugged.rows.transition(actions, successor, rewards, terminated, truncated, hooks)
         live = np.flatnonzero(~dead) if dead.any() else None
-        scored = plugged.score(batch if live is None else batch.rows(live), live)
+        if live is not None:
+            batch = batch.rows(live)
+        scored = plugged.score(batch)
+        plugged.add(scored, batch, slice(None) if live is None else live)
         infos["task_reward"] = np.array(rewards, dtype=np.float64)
         for name, term in scored.terms.items():
             infos[f"reward/{name}"] = self._spread(term, live)

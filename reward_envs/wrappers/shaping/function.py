@@ -30,7 +30,10 @@ class Task(Method):
     """
 
     def score(self, state: Any, carry: Any, batch: Batch) -> tuple[Float | Masked, Any]:
-        return Masked(batch.reward, batch.known), None
+        known = batch.known
+        if known.item() if known.size == 1 else known.all():
+            return batch.reward, None
+        return Masked(batch.reward, known), None
 
 
 @register("function", example="function('tests.rewards:distance')", claims=("cut_invariant",))
