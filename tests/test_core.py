@@ -14,8 +14,8 @@ from reward_envs.wrappers import (
     HookError,
     Masked,
     NonFiniteError,
-    RewardError,
     Rewarder,
+    RewardError,
     Schedule,
     Scope,
     ScopeError,
@@ -97,7 +97,9 @@ def test_batch_both_is_observations_then_successors() -> None:
 
 
 def test_batch_rows_and_concat_share_nothing_and_lose_nothing() -> None:
-    b = batch_of([1, 2, 3], obs=["a", "b", "c"], next_obs=["b", "c", "d"], info={"h": [0, 1, 2]}, next_info={"h": [1, 2, 3]})
+    b = batch_of(
+        [1, 2, 3], obs=["a", "b", "c"], next_obs=["b", "c", "d"], info={"h": [0, 1, 2]}, next_info={"h": [1, 2, 3]}
+    )
     again = Batch.concat([b.rows([0]), b.rows([1, 2])])
     for name, column in b.columns().items():
         if isinstance(column, np.ndarray):
@@ -285,7 +287,9 @@ def test_export_is_plain_and_restore_is_its_inverse() -> None:
     state = State(np.arange(3), {"x": (1, 2.5), "y": [np.float64(3.0)]}, np.random.default_rng(1))
     saved = export(state)
     state.a += 1
-    blank = restore(State(np.zeros(1, np.int64), {"x": (0, 0.0), "y": [np.float64(0)]}, np.random.default_rng(2)), saved)
+    blank = restore(
+        State(np.zeros(1, np.int64), {"x": (0, 0.0), "y": [np.float64(0)]}, np.random.default_rng(2)), saved
+    )
     assert blank.a.tolist() == [0, 1, 2]
     assert blank.inner == {"x": (1, 2.5), "y": [3.0]}
     assert blank.rng.integers(1000) == state.rng.integers(1000)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from dataclasses import dataclass
 from typing import Any
 
@@ -80,8 +81,6 @@ def test_callables_have_no_text_and_say_what_to_write() -> None:
     with pytest.raises(TextError, match="holds the callable <lambda>|holds the callable .*<lambda>"):
         text(Function(lambda reward: reward, name="f"))
     with pytest.raises(TextError, match="write f='textwrap:dedent'"):
-        import textwrap
-
         text(Function(textwrap.dedent))
     recorded = text_or_reason(Function(lambda reward: reward, name="f"))
     assert recorded.startswith(NO_TEXT)

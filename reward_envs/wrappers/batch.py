@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,7 +43,8 @@ def tree_rows(tree: Tree) -> int:
     return len(tree)
 
 
-class Episodes(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Episodes:
     """The episodes of a batch: `index` i64[N] numbers them 0..n-1; `whole` bool[n] has first and last row here."""
 
     index: Int
@@ -180,7 +181,8 @@ class Batch:
     @property
     def first(self) -> Bool:
         """bool[N]: the row is the first of its episode."""
-        return self.t == 0
+        first: Bool = self.t == 0
+        return first
 
     def hook(self, name: str) -> tuple[NDArray[Any], NDArray[Any]]:
         """The column `name` at s and at s', or a HookError that says which hooks there are."""
@@ -209,9 +211,10 @@ class Batch:
     def rows(self, index: Any) -> Batch:
         """A batch of the chosen rows, copied."""
         pick = np.asarray(index)
-        return Batch(
-            **{k: None if v is None else map_tree(lambda a: a[pick].copy(), v) for k, v in self.columns().items()}
-        )
+        picked: dict[str, Any] = {
+            k: None if v is None else map_tree(lambda a: a[pick].copy(), v) for k, v in self.columns().items()
+        }
+        return Batch(**picked)
 
     def copy(self) -> Batch:
         """A batch that shares no memory with this one."""
@@ -223,12 +226,11 @@ class Batch:
         if len(batches) == 1:
             return batches[0]
         first, *rest = (b.columns() for b in batches)
-        return Batch(
-            **{
-                k: None if v is None else map_tree(lambda *a: np.concatenate(a), v, *(r[k] for r in rest))
-                for k, v in first.items()
-            }
-        )
+        joined: dict[str, Any] = {
+            k: None if v is None else map_tree(lambda *a: np.concatenate(a), v, *(r[k] for r in rest))
+            for k, v in first.items()
+        }
+        return Batch(**joined)
 
 
 def _steps_and_episodes(stream: Int, ended: Bool) -> tuple[Int, Int]:

@@ -220,7 +220,7 @@ class Sum(Method):
         object.__setattr__(self, "parts", flat)
         labels = [t.label for t in flat]
         if twice := sorted({x for x in labels if labels.count(x) > 1}):
-            raise RewardError(f"two terms of the sum are called {twice[0]!r}: give one of them name=\"...\".")
+            raise RewardError(f'two terms of the sum are called {twice[0]!r}: give one of them name="...".')
         if len({t.kind for t in flat}) > 1:
             kinds = ", ".join(f"{t.label} is {'an' if t.kind[0] == 'a' else 'a'} {t.kind}" for t in flat)
             raise ScopeError(f"rewards and advantages never mix in a sum ({kinds}): train on one of the two.")
@@ -296,7 +296,9 @@ def resolve(where: str | Callable[..., Any], method: Method) -> Callable[..., An
         for part in name.split("."):
             found = getattr(found, part)
     except (ImportError, AttributeError, ValueError) as error:
-        raise RewardError(f"{method.label}: cannot import {where!r} ({error}); write 'package.module:function'.") from error
+        raise RewardError(
+            f"{method.label}: cannot import {where!r} ({error}); write 'package.module:function'."
+        ) from error
     if not callable(found):
         raise RewardError(f"{method.label}: {where!r} is a {type(found).__name__}, not a function.")
-    return found  # type: ignore[no-any-return]
+    return found

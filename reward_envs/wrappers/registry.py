@@ -187,7 +187,9 @@ def _entry(name: str, text: str) -> Entry:
 
 def _build(entry: Entry, args: list[ast.expr], keywords: list[ast.keyword], text: str) -> Method:
     if issubclass(entry.cls, Relabel):
-        raise TextError(f"{entry.name} in {text!r} makes rows, not rewards: hand it to relabel_rows or a replay buffer.")
+        raise TextError(
+            f"{entry.name} in {text!r} makes rows, not rewards: hand it to relabel_rows or a replay buffer."
+        )
     fields = {f.name: f for f in dataclasses.fields(entry.cls)}
     order = [f.name for f in fields.values() if f.init and not f.kw_only]
     if len(args) > len(order):
@@ -211,7 +213,8 @@ def _build(entry: Entry, args: list[ast.expr], keywords: list[ast.keyword], text
         if required and f.name not in given:
             raise TextError(f"{entry.name} in {text!r} needs {f.name}: for example {entry.example!r}.")
     values = {
-        k: _reward(v, text) if "Method" in str(fields[k].type) else _literal(v, entry, k, text) for k, v in given.items()
+        k: _reward(v, text) if "Method" in str(fields[k].type) else _literal(v, entry, k, text)
+        for k, v in given.items()
     }
     return entry.cls(**values)  # type: ignore[no-any-return]
 
@@ -248,7 +251,9 @@ def _literal(node: ast.expr, entry: Entry, field: str, text: str) -> Any:
             return word
         case ast.Tuple(items) | ast.List(items):
             return tuple(_literal(i, entry, field, text) for i in items)
-    raise TextError(f"{entry.name} in {text!r}: {field}={ast.unparse(node)} is no number, word, text or tuple of these.")
+    raise TextError(
+        f"{entry.name} in {text!r}: {field}={ast.unparse(node)} is no number, word, text or tuple of these."
+    )
 
 
 # writing
@@ -263,7 +268,8 @@ def text(method: Method) -> str:
         return f"{method.by!r}*{text(method.of)}"
     if not method.text_name:
         raise TextError(f"{type(method).__name__} is not registered, so it has no text: see CONTRIBUTING.md.")
-    parts, named = [], False
+    parts: list[str] = []
+    named = False
     for f in (f for f in dataclasses.fields(method) if f.name != "name"):
         value = getattr(method, f.name)
         if f.default is not dataclasses.MISSING and value == f.default and type(value) is type(f.default):
@@ -293,7 +299,9 @@ def _write(value: Any, method: Method, field: str) -> str:
 def _why_no_text(value: Any, method: Method, field: str) -> str:
     module, name = getattr(value, "__module__", "__main__"), getattr(value, "__qualname__", "?")
     importable = module not in ("__main__", None) and "<" not in name
-    instead = f"write {field}={module + ':' + name!r}" if importable else "put it in a module and name it 'module:function'"
+    instead = (
+        f"write {field}={module + ':' + name!r}" if importable else "put it in a module and name it 'module:function'"
+    )
     return f"{method.label} holds the callable {name}, which has no text: {instead}."
 
 

@@ -15,7 +15,6 @@ from reward_envs.wrappers.errors import NonFiniteError, RewardError
 from reward_envs.wrappers.registry import as_method
 from reward_envs.wrappers.state import export, restore
 
-
 _F64 = np.dtype(np.float64)
 
 
@@ -187,7 +186,8 @@ class Rewarder:
         rows = Batch.concat([b for b, _ in self._pending])
         out = [np.concatenate(values) for values in zip(*(o for _, o in self._pending), strict=True)]
         self._pending = []
-        s, metrics = self.schedule, {}
+        s = self.schedule
+        metrics: dict[str, float] = {}
         for _ in range(s.epochs):
             chosen = self.rng.permutation(len(rows))[: max(1, math.ceil(s.proportion * len(rows)))]
             for at in range(0, len(chosen), s.minibatch):

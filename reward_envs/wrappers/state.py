@@ -44,10 +44,10 @@ def restore(target: Any, saved: Any) -> Any:
     if isinstance(target, list) and len(target) != len(saved):
         return copy.deepcopy(saved)
     if isinstance(target, list | tuple):
-        values = [restore(t, s) for t, s in zip(target, saved, strict=True)]
+        items = [restore(t, s) for t, s in zip(target, saved, strict=True)]
         if isinstance(target, list):
-            return values
-        return type(target)(*values) if hasattr(target, "_fields") else tuple(values)
+            return items
+        return type(target)(*items) if hasattr(target, "_fields") else tuple(items)
     if dataclasses.is_dataclass(target) and not isinstance(target, type):
         values = {f.name: restore(getattr(target, f.name), saved[f.name]) for f in dataclasses.fields(target)}
         try:

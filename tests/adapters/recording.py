@@ -29,7 +29,9 @@ def batch_of(rows: list[dict[str, Any]], hooks: tuple[str, ...] = ()) -> Batch:
     )
 
 
-def record_single(env: gym.Env[Any, Any], steps: int, seed: int, abort_every: int = 0) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+def record_single(
+    env: gym.Env[Any, Any], steps: int, seed: int, abort_every: int = 0
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """(rows, infos) of random play; `abort_every` resets in mid-episode after so many steps."""
     rows: list[dict[str, Any]] = []
     infos: list[dict[str, Any]] = []
@@ -40,7 +42,17 @@ def record_single(env: gym.Env[Any, Any], steps: int, seed: int, abort_every: in
         action = env.action_space.sample()
         next_obs, _, terminated, truncated, next_info = env.step(action)
         row = {"obs": obs, "action": action, "next_obs": next_obs, "reward": next_info["task_reward"], "stream": 0}
-        rows.append({**row, "terminated": terminated, "truncated": truncated, "t": t, "episode": episode, "info": info, "next_info": next_info})
+        rows.append(
+            {
+                **row,
+                "terminated": terminated,
+                "truncated": truncated,
+                "t": t,
+                "episode": episode,
+                "info": info,
+                "next_info": next_info,
+            }
+        )
         infos.append(next_info)
         obs, info, t = next_obs, next_info, t + 1
         if terminated or truncated or (abort_every and (k + 1) % abort_every == 0):

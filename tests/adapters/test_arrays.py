@@ -12,7 +12,11 @@ from reward_envs.wrappers import Batch, RewardError, Task, from_minari, relabel,
 
 def rows(n: int = 6) -> Batch:
     return Batch.of(
-        obs=np.arange(n), action=np.zeros(n), next_obs=np.arange(1, n + 1), reward=np.arange(n), terminated=np.arange(n) % 3 == 2
+        obs=np.arange(n),
+        action=np.zeros(n),
+        next_obs=np.arange(1, n + 1),
+        reward=np.arange(n),
+        terminated=np.arange(n) % 3 == 2,
     )
 
 

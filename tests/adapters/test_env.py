@@ -75,7 +75,9 @@ def test_potential_is_zero_after_a_termination_only(end: str, last: float) -> No
 
 
 def test_info_holds_the_task_every_term_and_the_episode() -> None:
-    env = RewardWrapper(Scripted([walk([0, 1, 2], rewards=[200.0, -50.0])]), "0.01*task + potential((0, 1, 2), gamma=1)")
+    env = RewardWrapper(
+        Scripted([walk([0, 1, 2], rewards=[200.0, -50.0])]), "0.01*task + potential((0, 1, 2), gamma=1)"
+    )
     env.reset()
     _, reward, _, _, info = env.step(0)
     assert info == {"task_reward": 200.0, "reward/task": 2.0, "reward/potential": 1.0}
@@ -134,7 +136,9 @@ def test_gymnasium_accepts_the_wrapped_environment() -> None:
 
 def test_episode_and_group_methods_are_refused_in_a_sentence() -> None:
     env = gym.make("CartPole-v1")
-    with pytest.raises(ScopeError, match=r"uniform looks at a whole episode, RewardWrapper serves step methods: use sb3\(\)"):
+    with pytest.raises(
+        ScopeError, match=r"uniform looks at a whole episode, RewardWrapper serves step methods: use sb3\(\)"
+    ):
         RewardWrapper(env, "uniform")
     with pytest.raises(ScopeError, match="group_normalise gives advantages, which only a group trainer takes"):
         RewardWrapper(env, "group_normalise")
@@ -180,7 +184,10 @@ def test_hooks_are_asked_for_and_read_at_both_states() -> None:
 
 def test_text_observations_reach_the_method_as_text() -> None:
     space = gym.spaces.Text(20)
-    env = RewardWrapper(Scripted([walk(["a door", "a key"])], space), function(lambda next_obs: [len(s) for s in next_obs], name="length"))
+    env = RewardWrapper(
+        Scripted([walk(["a door", "a key"])], space),
+        function(lambda next_obs: [len(s) for s in next_obs], name="length"),
+    )
     env.reset()
     assert env.step(0)[1] == 5.0
 

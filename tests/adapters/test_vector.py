@@ -18,7 +18,6 @@ from reward_envs.wrappers import (
     VectorRewardWrapper,
     function,
     parse,
-    relabel,
     with_reward,
 )
 from tests.adapters.recording import batch_of, record_vector
@@ -113,7 +112,9 @@ def test_a_vector_of_wrapped_equals_the_wrapped_vector(mode: AutoresetMode) -> N
 
 def test_next_step_row_after_an_end_pays_nothing_and_is_not_learnt() -> None:
     episode = walk([0, 1, 2])
-    envs = VectorRewardWrapper(SyncVectorEnv([lambda: Scripted([episode])]), "task + count + potential((5, 6, 7), gamma=1)")
+    envs = VectorRewardWrapper(
+        SyncVectorEnv([lambda: Scripted([episode])]), "task + count + potential((5, 6, 7), gamma=1)"
+    )
     envs.reset()
     paid = [envs.step(np.zeros(1, np.int64))[1].item() for _ in range(6)]
     # count of state 1 and 2: 1, 1, then after the dead row 1/sqrt(2) each

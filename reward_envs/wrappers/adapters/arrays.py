@@ -63,7 +63,9 @@ def relabel(
 def relabel_rows(batch: Batch, how: Relabel, *, seed: int | np.random.Generator | None = None) -> Batch:
     """Make other rows of a batch, such as hindsight goals; the batch is unchanged."""
     if not isinstance(how, Relabel):
-        raise RewardError(f"relabel_rows takes a relabeller such as Hindsight(...), got {how!r}; rewards go to relabel.")
+        raise RewardError(
+            f"relabel_rows takes a relabeller such as Hindsight(...), got {how!r}; rewards go to relabel."
+        )
     return how.relabel(batch, np.random.default_rng(seed))
 
 

@@ -57,8 +57,8 @@ class RewardWrapper(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         schedule: Schedule | None = None,
     ) -> None:
         method = as_method(method)
-        given = {"gamma": gamma, "seed": seed, "schedule": schedule}
-        recorded = {k: v for k, v in given.items() if v is not None}
+        given: dict[str, Any] = {"gamma": gamma, "seed": seed, "schedule": schedule}
+        recorded: dict[str, Any] = {k: v for k, v in given.items() if v is not None}
         RecordConstructorArgs.__init__(self, method=text_or_reason(method), **recorded)
         gym.Wrapper.__init__(self, env)
         spec = Spec(

@@ -10,14 +10,14 @@ from gymnasium.vector import AutoresetMode, VectorEnv, VectorWrapper
 from numpy.typing import NDArray
 
 from reward_envs.wrappers.adapters.rows import Plugged, missing_hook, request_hooks
-from reward_envs.wrappers.batch import Bool, Tree, map_tree
+from reward_envs.wrappers.batch import Bool, Tree
 from reward_envs.wrappers.core import Method, Scope, Spec
 from reward_envs.wrappers.errors import HookError, RewardError
 from reward_envs.wrappers.registry import as_method
 from reward_envs.wrappers.runner import Rewarder, Schedule
 
 
-class VectorRewardWrapper(VectorWrapper):  # type: ignore[type-arg]
+class VectorRewardWrapper(VectorWrapper):
     """Pay a reward method instead of a vector environment's reward.
 
     Adds to `infos` the arrays `task_reward`, `reward/<term>` and, where an episode ended (mask `_episode_task_return`),
@@ -72,9 +72,7 @@ class VectorRewardWrapper(VectorWrapper):  # type: ignore[type-arg]
         """The runner, for saving, loading and freezing."""
         return self._plugged.rewarder
 
-    def reset(
-        self, *, seed: int | list[int | None] | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[Any, dict[str, Any]]:
+    def reset(self, *, seed: Any = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         mask = None if options is None else options.get("reset_mask")
         obs, infos = self.env.reset(seed=seed, options=options)
         rows = np.ones(self.num_envs, np.bool_) if mask is None else np.asarray(mask, np.bool_)

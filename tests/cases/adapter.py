@@ -1,0 +1,143 @@
+"""Drives the real code with the plain inputs of the cases."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+import pytest
+from gymnasium.vector import AutoresetMode, VectorEnv
+
+from reward_envs.wrappers import (
+    Batch,
+    Clip,
+    Function,
+    Normalise,
+    Potential,
+    Rewarder,
+    RewardWrapper,
+    Task,
+    VectorRewardWrapper,
+    relabel,
+    with_reward,
+)
+from reward_envs.wrappers.core import Sum
+from tests.scripted import Episode, Scripted
+
+
+def play(env: gym.Env[Any, Any], steps: int) -> tuple[list[float], list[dict[str, Any]]]:
+    env.reset()
+    results = [env.step(0) for _ in range(steps)]
+    return [r[1] for r in results], [r[4] for r in results]
+
+
+def written(rewards: Any, terminated: Any, truncated: Any) -> Batch:
+    n = len(rewards)
+    return Batch.of(
+        obs=np.arange(n),
+        action=np.zeros(n),
+        next_obs=np.arange(1, n + 1),
+        reward=rewards,
+        terminated=terminated,
+        truncated=truncated,
+    )
+
+
+def shape_episode(gamma: float, phi: Any, states: Any, rewards: Any, terminated: Any, truncated: Any) -> Any:
+    env = Scripted([Episode(states, rewards, terminated, truncated)], gym.spaces.Discrete(len(phi)))
+    return {"shaped": play(RewardWrapper(env, Task() + Potential(tuple(phi), gamma=gamma)), len(rewards))[0]}
+
+
+class _Steps(VectorEnv[Any, Any, Any]):
+    """A SAME_STEP vector environment that replays written steps."""
+
+    def __init__(self, reset_obs: Any, steps: Any, states: int) -> None:
+        self.num_envs, self.reset_obs, self.written = len(reset_obs), reset_obs, iter(steps)
+        self.metadata = {"autoreset_mode": AutoresetMode.SAME_STEP}
+        self.single_observation_space, self.single_action_space = gym.spaces.Discrete(states), gym.spaces.Discrete(1)
+        self.observation_space = gym.vector.utils.batch_space(self.single_observation_space, self.num_envs)
+        self.action_space = gym.vector.utils.batch_space(self.single_action_space, self.num_envs)
+
+    def reset(self, *, seed: Any = None, options: Any = None) -> Any:
+        return np.array(self.reset_obs), {}
+
+    def step(self, actions: Any) -> Any:
+        step = next(self.written)
+        final = np.full(self.num_envs, None, dtype=object)
+        final[:] = step["final_obs"]
+        flags = (np.array(step["terminated"]), np.array(step["truncated"]))
+        return np.array(step["obs"]), np.array(step["reward"]), *flags, {"final_obs": final, "final_info": {}}
+
+
+def shape_vector_same_step(gamma: float, phi: Any, reset_obs: Any, steps: Any) -> Any:
+    envs = VectorRewardWrapper(_Steps(reset_obs, steps, len(phi)), Task() + Potential(tuple(phi), gamma=gamma))
+    envs.reset()
+    return {"shaped": [envs.step(np.zeros(len(reset_obs), np.int64))[1].tolist() for _ in steps]}
+
+
+def normalise_stream(gamma: float, epsilon: float, rewards: Any, terminated: Any, truncated: Any, probe: Any) -> Any:
+    runner = Rewarder(Normalise(Task(), gamma=gamma, epsilon=epsilon))
+    returns = []
+    batch = written(rewards, terminated, truncated)
+    for i in range(len(rewards)):
+        runner.step(batch.rows([i]))
+        returns.append(float(runner.states[-1].running[0]))
+    frozen = runner.freeze()
+    scale = 1.0 / frozen.step(written([1.0], [False], [False])).values[0]
+    paid = [float(frozen.step(written([p], [False], [False])).values[0]) for p in probe]
+    return {"returns": returns, "scale": scale, "frozen": paid}
+
+
+def redistribute(rewards: Any, terminated: Any, truncated: Any, mode: str, gamma: Any) -> Any:
+    if mode not in ("delayed", "even"):
+        pytest.skip(f"nothing here redistributes by {mode} yet")
+    batch = written(rewards, terminated, truncated)
+    if mode == "even":
+        return {"rewards": relabel(batch, "uniform").values, "pending": 0.0}
+    runner = Rewarder("delay")
+    values = runner.step(batch).values
+    probe = runner.freeze()
+    for node, carry in zip(probe._nodes, runner.carries, strict=True):
+        node.carry = carry
+    last = batch.rows([len(rewards) - 1])
+    last.t[:], last.terminated[:], last.reward[:] = 1, True, 0.0
+    return {"rewards": values, "pending": float(probe.step(last).values[0])}
+
+
+def episode_report(task: Any, scale: float, clip: Any, terms: Any) -> Any:
+    n = len(task)
+    trained = task_term = scale * Task()
+    if clip:
+        trained = Clip(task_term, float(clip[0]), float(clip[1]), name="task")
+    extra = tuple(Function(_Column(tuple(v)), name=k) for k, v in terms.items())
+    end = [False] * (n - 1) + [True]
+    scripted = Scripted([Episode(list(range(n + 1)), task, end, [False] * n)])
+    rewards, infos = play(with_reward(scripted, Sum((trained, *extra))), n)
+    return {
+        "true_return": infos[-1]["episode_task_return"],
+        "training_return": sum(rewards),
+        "evaluation_return": float(np.ravel(infos[-1]["episode"]["r"])[0]),
+        "length": int(np.ravel(infos[-1]["episode"]["l"])[0]),
+        "terms": {k: infos[-1][f"episode_reward/{k}"] for k in terms},
+    }
+
+
+class _Column:
+    """A written column, by the step of the row."""
+
+    def __init__(self, values: tuple[float, ...]) -> None:
+        self.values = np.array(values)
+
+    def __call__(self, t: Any) -> Any:
+        return self.values[t]
+
+
+def combine_rewards(samples: int, results: Any, weights: Any) -> Any:
+    def fixed(values: Any) -> Any:
+        return lambda t: np.array(values)
+
+    method = sum(weights[k] * Function(fixed(v), name=k) for k, v in results.items())
+    scored = Rewarder(method).step(written([0.0] * samples, [False] * samples, [False] * samples))
+    logged = sum(float(v.mean()) for v in scored.terms.values())
+    return {"total": scored.values, "logged_mean": logged}
