@@ -7,6 +7,7 @@ Bare and wrapped environments take turns on the same actions, so a busy machine 
 
 import pathlib
 import sys
+from typing import ClassVar
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent / "peers"))
 import _common as common
@@ -50,7 +51,7 @@ class Null(gym.Env):
 
 class NullVector(gym.vector.VectorEnv):
     num_envs = N
-    metadata = {"autoreset_mode": gym.vector.AutoresetMode.NEXT_STEP}
+    metadata: ClassVar = {"autoreset_mode": gym.vector.AutoresetMode.NEXT_STEP}
     single_observation_space, single_action_space = SPACE, ACTIONS
     observation_space = gym.vector.utils.batch_space(SPACE, N)
     action_space = gym.vector.utils.batch_space(ACTIONS, N)
@@ -113,26 +114,29 @@ def methods(phi, rowwise):
     }
 
 
+actions = np.zeros(N, np.int64)
+vector_peer = gym.wrappers.vector.NormalizeReward
 PLACES = {
-    "single": (Null, lambda e: gym.wrappers.NormalizeReward(e), "NormalizeReward", RewardWrapper, 0, methods(height, True)),
-    "vector 16": (
-        NullVector, lambda e: gym.wrappers.vector.NormalizeReward(e), "NormalizeReward", VectorRewardWrapper,
-        np.zeros(N, np.int64), methods(heights, False),
-    ),
-    "SB3 16": (
-        NullVec, lambda e: VecNormalize(e, norm_obs=False), "VecNormalize (reward only)", VecReward,
-        np.zeros(N, np.int64), methods(heights, False),
-    ),
-}  # fmt: skip
+    "single": (Null, gym.wrappers.NormalizeReward, "NormalizeReward", RewardWrapper, 0, height),
+    "vector 16": (NullVector, vector_peer, "NormalizeReward", VectorRewardWrapper, actions, heights),
+    "SB3 16": (NullVec, lambda e: VecNormalize(e, norm_obs=False), "VecNormalize", VecReward, actions, heights),
+}
+
+
+def cost(make, wrapped, action):
+    """Microseconds of CPU that the wrapper adds to a step, median of the alternating runs."""
+    bare = run(make(), action, options.steps)
+    return common.paired(bare, run(wrapped, action, options.steps), options.repeats, options.steps)["added_us_cpu"][
+        "med"
+    ]
+
 
 figures = {}
-for place, (make, peer, peer_name, ours, action, rows) in PLACES.items():
-    bare = run(make(), action, options.steps)
-    cost = lambda wrapped: common.paired(bare, run(wrapped, action, options.steps), options.repeats, options.steps)
-    reference = cost(peer(make()))["added_us_cpu"]["med"]
+for place, (make, peer, peer_name, ours, action, phi) in PLACES.items():
+    reference = cost(make, peer(make()), action)
     print(f"{place:10s} {peer_name:30s} {reference:6.2f} us", file=sys.stderr)
-    for name, method in rows.items():
-        added = cost(ours(make(), method))["added_us_cpu"]["med"]
+    for name, method in methods(phi, rowwise=phi is height).items():
+        added = cost(make, ours(make(), method), action)
         figures[f"{place}/{name}"] = {"us": added, "peer_us": reference, "ratio": added / reference}
         print(f"{place:10s} {name:30s} {added:6.2f} us   {added / reference:5.2f} x {peer_name}", file=sys.stderr)
 common.emit("reward adapters", figures, ("gymnasium", "stable-baselines3", "numpy", "numba"))

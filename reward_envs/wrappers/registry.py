@@ -3,9 +3,11 @@
     reward  := term (("+" | "-") term)*
     term    := [number "*"] method | "-" term | "(" reward ")"
     method  := name | name "(" [argument ("," argument)*] ")"
-    argument:= [field "="] (number | "text" | bare_word | True | False | None | inf | (value, ...) | reward)
+    argument := [field "="] value
+    value   := number | "text" | bare_word | True | False | None | inf | (value, ...) | reward
 
-The text is read with `ast`; nothing in it is evaluated. A bare word is a method where the field takes a method, else text.
+The text is read with `ast`; nothing in it is evaluated. A bare word is a method where the field takes a method, else
+text.
 """
 
 from __future__ import annotations
@@ -31,7 +33,7 @@ NO_TEXT = "no text: "  # what a spec records for a method that cannot be written
 
 @dataclass(frozen=True)
 class Entry:
-    """One row of the registry: a method's name, class, family, source, claims, example and the catalogue rows it covers."""
+    """One row of the registry: a method's name, class, family, source, claims, example, and what it covers."""
 
     name: str
     cls: type[Any]

@@ -96,13 +96,9 @@ def record_vector(
             final = mode is AutoresetMode.SAME_STEP and ended
             successor = infos["final_obs"][i] if final else at(obs, i)
             after = info_at(infos["final_info"] if final else infos, i, hooks)
-            rows.append(
-                {
-                    "obs": now[i], "action": np.array(actions[i]), "next_obs": successor, "reward": infos["task_reward"][i],
-                    "terminated": terminated[i], "truncated": truncated[i], "stream": i, "t": t[i], "episode": episode[i],
-                    "info": hook_now[i], "next_info": after,
-                }
-            )  # fmt: skip
+            row = {"obs": now[i], "action": np.array(actions[i]), "next_obs": successor, "stream": i}
+            row |= {"reward": infos["task_reward"][i], "terminated": terminated[i], "truncated": truncated[i]}
+            rows.append({**row, "t": t[i], "episode": episode[i], "info": hook_now[i], "next_info": after})
             t[i] += 1
         out_rows.append(rows)
         out_infos.append(infos)

@@ -86,7 +86,7 @@ def names_of(env: Any) -> list[str]:
 
 
 def warn_of_statistics_above(env: Any) -> None:
-    """Warn where episode statistics sit above a reward wrapper: they show the shaped return as if it were the task's."""
+    """Warn where episode statistics sit above a reward wrapper: they show the shaped return as the task's."""
     names = names_of(env)
     rewards = [i for i, name in enumerate(names) if name in ("RewardWrapper", "VectorRewardWrapper", "VecReward")]
     above = [name for name in names[: rewards[-1]] if name in _STATISTICS] if rewards else []

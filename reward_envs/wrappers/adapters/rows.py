@@ -170,8 +170,8 @@ def hook_column(name: str, values: list[Any]) -> NDArray[Any]:
 def missing_hook(name: str) -> str:
     """The sentence for an environment that does not give a hook."""
     return (
-        f"the method needs the hook {name!r}, and the environment's info does not hold it. Use an environment that offers "
-        f"it (its card lists hooks), or add info[{name!r}] at reset and at every step."
+        f"the method needs the hook {name!r}, and the environment's info does not hold it. Use an environment that "
+        f"offers it (its card lists hooks), or add info[{name!r}] at reset and at every step."
     )
 
 
