@@ -43,6 +43,11 @@ def tree_rows(tree: Tree) -> int:
     return len(tree)
 
 
+def all_true(flags: Bool) -> bool:
+    """`flags.all()`, in a third of its time on the few rows of an environment's step."""
+    return bool(flags.item()) if flags.size == 1 else int(np.count_nonzero(flags)) == flags.size
+
+
 @dataclass(frozen=True, slots=True)
 class Episodes:
     """The episodes of a batch: `index` i64[N] numbers them 0..n-1; `whole` bool[n] has first and last row here."""

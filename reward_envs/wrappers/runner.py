@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from reward_envs.wrappers.batch import Batch, Bool, Float
+from reward_envs.wrappers.batch import Batch, Bool, Float, all_true
 from reward_envs.wrappers.core import Masked, Method, Spec, Sum, notice
 from reward_envs.wrappers.errors import NonFiniteError, RewardError
 from reward_envs.wrappers.registry import as_method
@@ -101,7 +101,10 @@ class Rewarder:
         methods = list(self.method.walk())
         self.states = [m.init(self.spec, r) for m, r in zip(methods, self.rng.spawn(len(methods)), strict=True)]
         self._nodes = self._make_nodes()
+        self._learns = any(node.learns for node in self._nodes)
         self._gradient = any(node.learns and node.method.gradient for node in self._nodes)
+        tops = self._nodes[-1].children if isinstance(self.method, Sum) else (len(self._nodes) - 1,)
+        self._terms = [(m.label, i) for m, i in zip(self.method.terms, tops, strict=True)]
         self._pending: list[tuple[Batch, list[Float]]] = []
         self._streams: object = None
         if not any(m.text_name == "task" for m in methods) and self.method.kind == "reward":
@@ -128,7 +131,7 @@ class Rewarder:
         if batch.stream is not self._streams:
             self._check_streams(batch)
         out = self._run(batch, moves=True)
-        metrics = {} if self.frozen else self._learn(batch, out)
+        metrics = self._learn(batch, out) if self._learns and not self.frozen else {}
         return self._scored(out, metrics)
 
     def score(self, batch: Batch) -> Scored:
@@ -137,12 +140,7 @@ class Rewarder:
         return self._scored(self._run(batch, moves=False), {})
 
     def _scored(self, out: list[Float], metrics: dict[str, float]) -> Scored:
-        root = self._nodes[-1]
-        if isinstance(root.method, Sum):
-            terms = {m.label: out[i] for m, i in zip(root.method.parts, root.children, strict=True)}
-        else:
-            terms = {root.method.label: out[-1]}
-        return Scored(out[-1], terms, metrics)
+        return Scored(out[-1], {label: out[i] for label, i in self._terms}, metrics)
 
     def _check_streams(self, batch: Batch) -> None:
         if len(batch) and not (batch.stream.min() >= 0 and batch.stream.max() < self.n):
@@ -157,7 +155,7 @@ class Rewarder:
         observing = moves and not self.frozen
         shape = batch.reward.shape
         for node, state in zip(self._nodes, self.states, strict=True):
-            r = [out[c] for c in node.children]
+            r = [out[c] for c in node.children] if node.children else ()
             if observing and node.observes and r:
                 node.method.observe(state, batch, *r)
             values, carry = node.call(state, node.carry, batch, *r)
@@ -251,7 +249,7 @@ class Rewarder:
 
 
 def _finite(values: Float) -> bool:
-    return math.isfinite(values.item()) if values.size == 1 else bool(np.isfinite(values).all())
+    return math.isfinite(values.item()) if values.size == 1 else all_true(np.isfinite(values))
 
 
 def _checked(method: Method, values: Float | Masked, batch: Batch, r: Any) -> Float:
@@ -263,7 +261,7 @@ def _checked(method: Method, values: Float | Masked, batch: Batch, r: Any) -> Fl
     if type(values) is not np.ndarray or values.shape != (n,) or values.dtype != np.float64:
         got = f"{values.dtype} of shape {values.shape}" if isinstance(values, np.ndarray) else type(values).__name__
         raise RewardError(f"{method.label} gave {got} for {n} rows: return one float64 a row, shape [{n}].")
-    if known is not None and not known.all():
+    if known is not None and not all_true(known):
         values = np.where(known, values, np.nan)
     if not _finite(values):
         bad = ~np.isfinite(values)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from reward_envs.wrappers.batch import Batch, Float
+from reward_envs.wrappers.batch import Batch, Float, all_true
 from reward_envs.wrappers.core import Masked, Method, Spec, resolve
 from reward_envs.wrappers.errors import RewardError
 from reward_envs.wrappers.registry import register
@@ -30,10 +30,9 @@ class Task(Method):
     """
 
     def score(self, state: Any, carry: Any, batch: Batch) -> tuple[Float | Masked, Any]:
-        known = batch.known
-        if known.item() if known.size == 1 else known.all():
+        if all_true(batch.known):
             return batch.reward, None
-        return Masked(batch.reward, known), None
+        return Masked(batch.reward, batch.known), None
 
 
 @register("function", example="function('tests.rewards:distance')", claims=("cut_invariant",))

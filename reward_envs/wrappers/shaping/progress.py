@@ -63,7 +63,8 @@ class Progress(Method):
         now, nxt = (_column(v, (len(batch),), self, self.hook) for v in batch.hook(self.hook))
         best, out = carry.copy(), np.empty(len(batch))
         best_gain(now, nxt, batch.first, batch.stream, best, out)
-        return Masked(out, ~np.isnan(nxt)), best
+        absent = np.isnan(nxt)
+        return (Masked(out, ~absent) if np.count_nonzero(absent) else out), best
 
 
 @register(
@@ -125,7 +126,8 @@ class Milestones(Method):
         paid = carry.copy() if carry.shape[1] == k else np.zeros((len(carry), k), dtype=np.bool_)
         out = np.empty(n)
         pay_once(now, nxt, batch.first, batch.stream, self._weights(k, state), paid, out)
-        return Masked(out, ~np.isnan(nxt).all(axis=1) | (k == 0)), paid
+        absent = np.isnan(nxt)
+        return (Masked(out, ~np.all(absent, axis=1)) if np.count_nonzero(absent) else out), paid
 
     def _weights(self, k: int, names: tuple[str, ...]) -> Float:
         if not isinstance(self.weights, tuple):

@@ -58,7 +58,7 @@ class Clip(Method):
             raise RewardError(f"{self.label}: low={self.low} and high={self.high}; low must not lie above high.")
 
     def apply(self, state: Any, carry: Any, batch: Batch, *r: Float) -> tuple[Float, Any]:
-        return np.clip(r[0], self.low, self.high), None
+        return np.minimum(np.maximum(r[0], self.low), self.high), None
 
 
 @register(

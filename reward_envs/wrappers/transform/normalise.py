@@ -116,4 +116,4 @@ class Normalise(Method):
 
     def apply(self, state: ReturnScale, carry: Any, batch: Batch, *r: Float) -> tuple[Float, Any]:
         scaled = r[0] / state.scale
-        return (scaled if self.clip is None else np.clip(scaled, -self.clip, self.clip)), None
+        return (scaled if self.clip is None else np.minimum(np.maximum(scaled, -self.clip), self.clip)), None
