@@ -68,7 +68,7 @@ class RewardWrapper(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
             env.spec.max_episode_steps if env.spec is not None else None,
             getattr(env.unwrapped, "card", None),
         )
-        self._plugged = Plugged("RewardWrapper", Scope.STEP, method, spec, 1, seed, schedule)
+        self._plugged = Plugged("RewardWrapper", Scope.STEP, method, spec, 1, seed, schedule, single=True)
         names = ["", *self._plugged.labels]
         self._keys = [f"reward/{name}" for name in names]
         self._episode_keys = [self._plugged.episode_key(name) for name in names]
@@ -104,7 +104,8 @@ class RewardWrapper(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         return obs, scored.values.item(), terminated, truncated, info
 
     def _hooks(self, info: dict[str, Any]) -> dict[str, Any]:
-        return {name: hook_column(name, [info.get(name)]) for name in self._plugged.rows.hooks}
+        hooks = self._plugged.rows.hooks
+        return {name: hook_column(name, [info.get(name)]) for name in hooks} if hooks else {}
 
 
 def _one(value: Tree) -> Tree:

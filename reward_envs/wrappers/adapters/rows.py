@@ -21,14 +21,16 @@ class Rows:
     moves on. `batch` has one row an environment, in order.
     """
 
-    def __init__(self, n: int, hooks: frozenset[str], action_space: Any) -> None:
+    def __init__(self, n: int, hooks: frozenset[str], action_space: Any, single: bool = False) -> None:
         self.n = n
         self.hooks = sorted(hooks)
         self._action_space = action_space
         self._pair: Tree = None
         self._action: Tree = None
-        self._columns: dict[str, NDArray[Any]] = {}
+        self._moves: list[tuple[NDArray[Any], NDArray[Any]]] = []
         self._episodes = 0
+        self._one = np.ones(n, np.int64)
+        self._where: Any = 0 if single else ...  # one environment hands over numbers, not arrays of one
         self._sure = True  # batch.known is all true
         self.batch: Batch = None  # type: ignore[assignment]  # made by the first begin
 
@@ -40,7 +42,7 @@ class Rows:
         elif not self._fits(obs):
             raise RewardError("the observation changed its shape or structure since the first reset.")
         where: Any = slice(None) if rows is None else np.flatnonzero(rows)
-        _write(self.batch.obs, obs, where)
+        _write(self.batch.obs, obs, None if rows is None else where)
         for name in self.hooks:
             self.batch.info[name][where] = hooks[name][where]
         count = self.n if rows is None else len(where)
@@ -55,11 +57,12 @@ class Rows:
         batch = self.batch
         if self._action is None:
             self._action = batch.action = _action_columns(self._action_space, action, self.n)
-        _write(batch.action, action, slice(None))
-        _write(batch.next_obs, obs, slice(None))
-        batch.reward[...] = reward
-        batch.terminated[...] = terminated
-        batch.truncated[...] = truncated
+        _write(batch.action, action)
+        _write(batch.next_obs, obs)
+        where = self._where
+        batch.reward[where] = reward
+        batch.terminated[where] = terminated
+        batch.truncated[where] = truncated
         for name in self.hooks:
             batch.next_info[name][:] = hooks[name]
         total = batch.reward.item() if self.n == 1 else batch.reward.sum()
@@ -73,18 +76,16 @@ class Rows:
 
     def advance(self) -> None:
         """The successors become the observations of the next step."""
-        if type(self._pair) is np.ndarray:
-            _halves(self._pair)
-        else:
-            map_tree(_halves, self._pair)
-        for column in self._columns.values():
-            _halves(column)
-        self.batch.t += 1
+        for now, after in self._moves:
+            now[...] = after
+        t = self.batch.t
+        np.add(t, self._one, out=t)
 
     def _allocate(self, obs: Tree, hooks: Mapping[str, NDArray[Any]]) -> None:
         n = self.n
         self._pair = map_tree(lambda a: np.zeros((2 * n, *a.shape[1:]), a.dtype), _as_arrays(obs))
-        self._columns = {k: np.zeros((2 * n, *hooks[k].shape[1:]), hooks[k].dtype) for k in self.hooks}
+        columns = {k: np.zeros((2 * n, *hooks[k].shape[1:]), hooks[k].dtype) for k in self.hooks}
+        map_tree(lambda a: self._moves.append((a[:n], a[n:])), (self._pair, columns))
         self.batch = Batch(
             obs=map_tree(lambda a: a[:n], self._pair),
             action=np.zeros(n),
@@ -97,8 +98,8 @@ class Rows:
             episode=np.zeros(n, np.int64),
             group=np.zeros(n, np.int64),
             t=np.zeros(n, np.int64),
-            info={k: a[:n] for k, a in self._columns.items()},
-            next_info={k: a[n:] for k, a in self._columns.items()},
+            info={k: a[:n] for k, a in columns.items()},
+            next_info={k: a[n:] for k, a in columns.items()},
             pair=self._pair,
         )
 
@@ -109,11 +110,6 @@ class Rows:
         except (KeyError, IndexError, TypeError):
             return False
         return all(shapes)
-
-
-def _halves(pair: NDArray[Any]) -> None:
-    half = len(pair) // 2
-    pair[:half] = pair[half:]
 
 
 def _as_arrays(obs: Tree) -> Tree:
@@ -127,11 +123,17 @@ def _as_arrays(obs: Tree) -> Tree:
     return np.asarray(obs, dtype=object) if isinstance(obs, list) and isinstance(obs[0], str) else np.asarray(obs)
 
 
-def _write(into: Tree, values: Tree, where: Any) -> None:
+def _write(into: Tree, values: Tree, where: NDArray[np.intp] | None = None) -> None:
+    """Copy batched values into the columns, all rows or those of `where`."""
     if type(into) is np.ndarray:
         if type(values) is not np.ndarray:
             values = np.asarray(values, dtype=into.dtype)
-        into[where] = values[where]
+        if values.shape != into.shape:
+            raise RewardError(f"got shape {values.shape[1:]} a row where the first ones had {into.shape[1:]}.")
+        if where is None:
+            into[...] = values
+        else:
+            into[where] = values[where]
     elif isinstance(into, Mapping):
         for key, column in into.items():
             _write(column, values[key], where)
@@ -195,9 +197,10 @@ class Plugged:
         n: int,
         seed: int | np.random.Generator | None,
         schedule: Schedule | None,
+        single: bool = False,
     ) -> None:
         self.rewarder = Rewarder(admit(method, place, serves), spec, n=n, seed=seed, schedule=schedule)
-        self.rows = Rows(n, self.rewarder.method.hooks, spec.action_space)
+        self.rows = Rows(n, self.rewarder.method.hooks, spec.action_space, single)
         self.labels = [t.label for t in self.rewarder.method.terms]
         self.totals: dict[str, Any] = {}
         self.clear()
