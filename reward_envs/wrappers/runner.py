@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -138,6 +138,17 @@ class Rewarder:
         """Score rows as they stand: no carry, statistic or parameter moves."""
         self._check_streams(batch)
         return self._scored(self._run(batch, moves=False), {})
+
+    def score_terms(self, batch: Batch, labels: Collection[str]) -> dict[str, Float]:
+        """As `score`, of the named top-level terms only; the others are not computed."""
+        self._check_streams(batch)
+
+        def values(i: int) -> Float:
+            node = self._nodes[i]
+            r = [values(c) for c in node.children]
+            return _checked(node.method, node.call(self.states[i], node.carry, batch, *r)[0], batch, r)
+
+        return {label: values(i) for label, i in self._terms if label in labels}
 
     def _scored(self, out: list[Float], metrics: dict[str, float]) -> Scored:
         return Scored(out[-1], {label: out[i] for label, i in self._terms}, metrics)
