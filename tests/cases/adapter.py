@@ -23,6 +23,7 @@ from reward_envs.wrappers import (
     with_reward,
 )
 from reward_envs.wrappers.core import Sum
+from reward_envs.wrappers.transform.normalise import ReturnScale
 from tests.scripted import Episode, Scripted
 
 
@@ -78,11 +79,10 @@ def shape_vector_same_step(gamma: float, phi: Any, reset_obs: Any, steps: Any) -
 
 def normalise_stream(gamma: float, epsilon: float, rewards: Any, terminated: Any, truncated: Any, probe: Any) -> Any:
     runner = Rewarder(Normalise(Task(), gamma=gamma, epsilon=epsilon))
-    returns = []
     batch = written(rewards, terminated, truncated)
     for i in range(len(rewards)):
         runner.step(batch.rows([i]))
-        returns.append(float(runner.states[-1].running[0]))
+    returns = ReturnScale(gamma).observe(batch.reward, batch.stream, batch.ended)
     frozen = runner.freeze()
     scale = 1.0 / frozen.step(written([1.0], [False], [False])).values[0]
     paid = [float(frozen.step(written([p], [False], [False])).values[0]) for p in probe]

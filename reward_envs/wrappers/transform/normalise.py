@@ -41,15 +41,14 @@ class ReturnScale:
     var: float = 1.0
     running: Float = field(default_factory=lambda: np.zeros(0))
 
-    def observe(self, values: Float, stream: Int, ended: Bool) -> None:
-        """Take in rewards float64[N] in the order of time; an unknown (NaN) one is passed over."""
-        if not len(values):
-            return
-        if (short := int(stream.max()) + 1 - len(self.running)) > 0:
+    def observe(self, values: Float, stream: Int, ended: Bool) -> Float:
+        """Take in rewards float64[N] in the order of time and give their f [N]; an unknown (NaN) one is passed over."""
+        if (short := int(stream.max(initial=-1)) + 1 - len(self.running)) > 0:
             self.running = np.append(self.running, np.zeros(short))
         returns = np.empty(len(values))
         discounted_filter(values, stream, ended, self.gamma, self.episodic, self.running, returns)
         self.count, self.mean, self.var = merge_moments(self.count, self.mean, self.var, returns)
+        return returns
 
     @property
     def scale(self) -> float:
