@@ -162,6 +162,18 @@ def test_milestones_are_refused_where_they_are_no_table() -> None:
         paid(Milestones(), flags([0, 1], [1, 1]))
 
 
+@pytest.mark.parametrize("text", ["progress", "milestones"])
+def test_scoring_moves_no_memory(text: str) -> None:
+    batch = rollout(np.random.default_rng(1))
+    one, other = Rewarder(text, n=3), Rewarder(text, n=3)
+    assert one.score(batch).values.tolist() == one.score(batch).values.tolist()
+    late = batch.rows(np.arange(9, len(batch)))
+    one.step(batch.rows(np.arange(9)))
+    other.step(batch.rows(np.arange(9)))
+    one.score(late)
+    assert one.step(late).values.tolist() == other.step(late).values.tolist()
+
+
 def test_the_memory_goes_on_after_saving() -> None:
     first, second = flags([[0, 0]], [[1, 0]]), flags([[1, 0]], [[1, 1]], t=[1], episode=[0])
     runner, other = Rewarder(Milestones()), Rewarder(Milestones())

@@ -113,10 +113,8 @@ def paid_in(mdp: MDP, method: Any, rows_before: int) -> MDP:
     return with_reward(mdp, rewarder.score(transitions(mdp)).values)
 
 
-@given(seed=seeds, gamma=st.sampled_from([0.5, 0.95]))
-def test_from_sparse_to_dense_keeps_the_optimal_policies(seed: int, gamma: float) -> None:
+def check_phases(rng: np.random.Generator, gamma: float) -> None:
     """Before the switch the task's reward exactly, from it on the potential's too; the best actions never change."""
-    rng = np.random.default_rng(seed)
     mdp, phi = process(rng, gamma), tuple(rng.normal(size=STATES, scale=2.0).tolist())
     rows = len(transitions(mdp))
     best = optimal_actions(value_iteration(mdp))
@@ -131,7 +129,7 @@ def test_from_sparse_to_dense_keeps_the_optimal_policies(seed: int, gamma: float
     assert np.array_equal(paid_in(mdp, sparse_to_dense(phi, gamma, NEVER), rows).reward, mdp.reward)
 
 
-def test_a_dense_reward_that_is_no_potential_changes_the_best_action() -> None:
+def check_that_a_dense_reward_that_is_no_potential_changes_the_best_action() -> None:
     """A corridor 0, 1, goal: being near the goal pays 0.5 a step, so staying near beats arriving."""
     transition, reward = np.zeros((3, 2, 3)), np.zeros((3, 2, 3))
     transition[0, 0, 0] = transition[0, 1, 1] = transition[1, 0, 1] = transition[1, 1, 2] = transition[2, :, 2] = 1.0
@@ -149,11 +147,8 @@ def test_a_dense_reward_that_is_no_potential_changes_the_best_action() -> None:
     assert value_iteration(paid_in(mdp, shaped, 4))[1].argmax() == 1
 
 
-@given(seed=seeds, length=st.integers(1, 8), data=st.data())
-def test_discounted_sums_of_an_episode_around_the_switch(seed: int, length: int, data: Any) -> None:
+def check_sums(rng: np.random.Generator, gamma: float, length: int, k: int) -> None:
     """-φ(s_0) or γ^T φ(s_T) - φ(s_0) after the switch, by the kind of end; -γ^k φ(s_k) where it falls at step k."""
-    gamma, k = 0.9, data.draw(st.integers(0, length - 1))
-    rng = np.random.default_rng(seed)
     phi, path = rng.normal(size=STATES), rng.integers(STATES, size=length + 1)
 
     def added(terminated: bool, after: int) -> float:
@@ -175,6 +170,14 @@ def test_discounted_sums_of_an_episode_around_the_switch(seed: int, length: int,
     assert added(True, after=k) == pytest.approx(-(gamma**k) * phi[path[k]], abs=1e-9)
     assert added(False, after=k) == pytest.approx(last - gamma**k * phi[path[k]], abs=1e-9)
     assert added(True, after=length) == 0.0
+
+
+@given(seed=seeds, gamma=st.sampled_from([0.5, 0.95]), length=st.integers(1, 8), data=st.data())
+def test_from_sparse_to_dense_keeps_the_optimal_policies(seed: int, gamma: float, length: int, data: Any) -> None:
+    rng = np.random.default_rng(seed)
+    check_phases(rng, gamma)
+    check_sums(rng, gamma, length, k=data.draw(st.integers(0, length - 1)))
+    check_that_a_dense_reward_that_is_no_potential_changes_the_best_action()
 
 
 # gate
