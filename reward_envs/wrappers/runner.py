@@ -164,16 +164,21 @@ class Rewarder:
     def _run(self, batch: Batch, moves: bool) -> list[Float]:
         out: list[Float] = []
         observing = moves and not self.frozen
-        shape = batch.reward.shape
+        n = len(batch.reward)
         for node, state in zip(self._nodes, self.states, strict=True):
-            r = [out[c] for c in node.children] if node.children else ()
-            if observing and node.observes and r:
-                node.method.observe(state, batch, *r)
-            values, carry = node.call(state, node.carry, batch, *r)
-            if type(values) is not np.ndarray or values.shape != shape or values.dtype != _F64 or not _finite(values):
-                values = _checked(node.method, values, batch, r)
-            if observing and node.observes and not r:
-                node.method.observe(state, batch, values)
+            if node.children:
+                r = [out[c] for c in node.children]
+                if observing and node.observes:
+                    node.method.observe(state, batch, *r)
+                values, carry = node.call(state, node.carry, batch, *r)
+                if not _sound(values, n):
+                    values = _checked(node.method, values, batch, r)
+            else:
+                values, carry = node.call(state, node.carry, batch)
+                if not _sound(values, n):
+                    values = _checked(node.method, values, batch, ())
+                if observing and node.observes:
+                    node.method.observe(state, batch, values)
             if moves:
                 node.carry = carry
             out.append(values)
@@ -259,8 +264,11 @@ class Rewarder:
             self._pending = [(Batch.of(**columns), [np.array(v) for v in out]) for columns, out in saved["pending"]]
 
 
-def _finite(values: Float) -> bool:
-    return math.isfinite(values.item()) if values.size == 1 else all_true(np.isfinite(values))
+def _sound(values: Any, n: int) -> bool:
+    """Whether the values are float64[n], each of them finite."""
+    if type(values) is not np.ndarray or values.dtype != _F64 or values.shape != (n,):
+        return False
+    return math.isfinite(values.item()) if n == 1 else all_true(np.isfinite(values))
 
 
 def _checked(method: Method, values: Float | Masked, batch: Batch, r: Any) -> Float:
@@ -274,7 +282,7 @@ def _checked(method: Method, values: Float | Masked, batch: Batch, r: Any) -> Fl
         raise RewardError(f"{method.label} gave {got} for {n} rows: return one float64 a row, shape [{n}].")
     if known is not None and not all_true(known):
         values = np.where(known, values, np.nan)
-    if not _finite(values):
+    if not _sound(values, n):
         bad = ~np.isfinite(values)
         if known is not None:
             bad &= known
