@@ -9,11 +9,14 @@ from typing import Any, ClassVar
 import gymnasium as gym
 import numpy as np
 import torch as th
+from stable_baselines3 import PPO
 from stable_baselines3.common.vec_env import DummyVecEnv, VecEnv
 
-from reward_envs.wrappers import Batch, Masked, Scope, Spec
+from reward_envs.wrappers import Batch, Masked, Scope, Spec, Task, function, sb3
+from reward_envs.wrappers.adapters.sb3_rollout import RewardRolloutBuffer
 from reward_envs.wrappers.core import Method
 from tests.adapters.recording import batch_of
+from tests.scripted import Scripted, walk
 
 Maker = Callable[[], gym.Env[Any, Any]]
 
@@ -179,6 +182,27 @@ def replayed(make: Maker, actions: Sequence[Any], seed: int, hooks: tuple[str, .
                 now[i] = env.reset()
                 t[i], episode[i], started = 0, started, started + 1
     return batch_of(rows, hooks)
+
+
+def rollout_by_hand(
+    r_ext: list[float], r_int: list[float], beta: float, values: list[float], end: str, final_value: float, **gae: float
+) -> RewardRolloutBuffer:
+    """One episode through the real recorder and buffer, as SB3's collect_rollouts would do it."""
+    n = len(r_ext)
+    infos = [{"bonus": b} for b in [np.nan, *r_int]]
+    env = Scripted([walk(list(range(n + 1)), end, rewards=r_ext, infos=infos)])
+    method = Task() + beta * function(lambda bonus: bonus, reads=("bonus",), name="bonus")
+    venv, kwargs = sb3(DummyVecEnv([lambda: env]), method, PPO)
+    buffer = kwargs["rollout_buffer_class"](n, venv.observation_space, venv.action_space, device="cpu", **gae)
+    obs, starts, dones = venv.reset(), np.ones(1, bool), np.zeros(1, bool)
+    for value in values:
+        next_obs, rewards, dones, infos = venv.step(np.zeros(1, int))
+        if infos[0]["TimeLimit.truncated"]:
+            rewards[0] += gae["gamma"] * th.tensor([final_value])
+        buffer.add(obs, np.zeros(1, int), rewards, starts, th.tensor([value]), th.zeros(1))
+        obs, starts = next_obs, dones
+    buffer.compute_returns_and_advantage(th.tensor([99.0]), dones)
+    return buffer
 
 
 def parameters(model: Any) -> list[Any]:

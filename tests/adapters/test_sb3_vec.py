@@ -14,8 +14,8 @@ from reward_envs.card import Card
 from reward_envs.wrappers import (
     HookError,
     Potential,
-    RewardError,
     Rewarder,
+    RewardError,
     ScopeError,
     Task,
     VecReward,
@@ -180,7 +180,9 @@ def test_hooks_are_asked_for_and_missed_with_a_sentence() -> None:
 
 
 def test_refusals() -> None:
-    with pytest.raises(ScopeError, match=r"share looks at a whole episode, VecReward serves batch methods: use sb3\(\)"):
+    with pytest.raises(
+        ScopeError, match=r"share looks at a whole episode, VecReward serves batch methods: use sb3\(\)"
+    ):
         VecReward(vector(lake), Share())
     with pytest.raises(RewardError, match="VecNormalize lies below the reward"):
         VecReward(VecNormalize(vector(cartpole)), "task")

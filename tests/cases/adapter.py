@@ -24,6 +24,7 @@ from reward_envs.wrappers import (
 )
 from reward_envs.wrappers.core import Sum
 from reward_envs.wrappers.transform.normalise import ReturnScale
+from tests.adapters.sb3_tools import rollout_by_hand
 from tests.scripted import Episode, Scripted
 
 
@@ -103,6 +104,13 @@ def redistribute(rewards: Any, terminated: Any, truncated: Any, mode: str, gamma
     last = batch.rows([len(rewards) - 1])
     last.t[:], last.terminated[:], last.reward[:] = 1, True, 0.0
     return {"rewards": values, "pending": float(probe.step(last).values[0])}
+
+
+def advantages_with_bonus(
+    gamma: float, lam: float, r_ext: Any, r_int: Any, beta: float, values: Any, end: str, final_value: float
+) -> Any:
+    buffer = rollout_by_hand(r_ext, r_int, beta, values, end, final_value, gamma=gamma, gae_lambda=lam)
+    return {"returns": buffer.returns.ravel().tolist(), "advantages": buffer.advantages.ravel().tolist()}
 
 
 def episode_report(task: Any, scale: float, clip: Any, terms: Any) -> Any:

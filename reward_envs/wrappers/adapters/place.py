@@ -15,6 +15,7 @@ from reward_envs.wrappers.registry import as_method
 from reward_envs.wrappers.runner import Schedule
 
 _E = TypeVar("_E")
+REWARDS = ("RewardWrapper", "VectorRewardWrapper", "VecReward", "VecRecorder")
 _STATISTICS = ("Monitor", "VecMonitor", "RecordEpisodeStatistics")
 
 
@@ -88,7 +89,7 @@ def names_of(env: Any) -> list[str]:
 def warn_of_statistics_above(env: Any) -> None:
     """Warn where episode statistics sit above a reward wrapper: they show the shaped return as the task's."""
     names = names_of(env)
-    rewards = [i for i, name in enumerate(names) if name in ("RewardWrapper", "VectorRewardWrapper", "VecReward")]
+    rewards = [i for i, name in enumerate(names) if name in REWARDS]
     above = [name for name in names[: rewards[-1]] if name in _STATISTICS] if rewards else []
     if above:
         warnings.warn(

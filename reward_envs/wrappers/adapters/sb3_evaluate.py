@@ -14,14 +14,12 @@ from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import DummyVecEnv, VecEnv, VecMonitor, is_vecenv_wrapped, unwrap_vec_normalize
 
 from reward_envs.wrappers.adapters.env import RewardWrapper
-from reward_envs.wrappers.adapters.place import names_of, warn_of_statistics_above
+from reward_envs.wrappers.adapters.place import REWARDS, names_of, warn_of_statistics_above
 from reward_envs.wrappers.adapters.sb3_record import VecRecorder
 from reward_envs.wrappers.adapters.sb3_replay import RewardReplayBuffer
 from reward_envs.wrappers.adapters.sb3_rollout import RewardRolloutBuffer
 from reward_envs.wrappers.adapters.sb3_vec import VecReward
 from reward_envs.wrappers.errors import RewardError
-
-_OURS = ("RewardWrapper", "VectorRewardWrapper", "VecReward", "VecRecorder")
 
 
 class TrueRewardEvalCallback(EvalCallback):
@@ -109,7 +107,7 @@ def _bare(env: gym.Env[Any, Any] | VecEnv) -> VecEnv:
     while isinstance(env, RewardWrapper | VecReward | VecRecorder):
         env = env.env if isinstance(env, RewardWrapper) else env.venv
     inside = isinstance(env, VecEnv) and any(env.env_is_wrapped(cast(Any, RewardWrapper)))
-    if inside or any(name in _OURS for name in names_of(env)):
+    if inside or any(name in REWARDS for name in names_of(env)):
         raise RewardError(
             "the evaluation environment pays a reward method: evaluate on the bare environment, made without "
             "reward=..., with_reward, VecReward or sb3()."

@@ -51,7 +51,7 @@ class VecRecorder(Transitions):
     ) -> None:
         super().__init__(venv, Rows(venv.num_envs, method.hooks, venv.action_space), method)
         self.method = method
-        self.spec = spec_of(venv, gamma)
+        self.place = spec_of(venv, gamma)
         self.schedule = schedule
         self._runner_seed = seed
         self._rewarder: Rewarder | None = None
@@ -64,17 +64,17 @@ class VecRecorder(Transitions):
         """The runner; made when first needed, for until then gamma may still come from the learner."""
         if self._rewarder is None:
             self._rewarder = Rewarder(
-                self.method, self.spec, n=self.num_envs, seed=self._runner_seed, schedule=self.schedule
+                self.method, self.place, n=self.num_envs, seed=self._runner_seed, schedule=self.schedule
             )
         return self._rewarder
 
     def learner_discounts_by(self, gamma: float) -> None:
         """Take over the learner's gamma where none was told, and refuse another."""
-        if self.spec.gamma is None and self._rewarder is None:
-            self.spec = dataclasses.replace(self.spec, gamma=gamma)
-        if self.spec.gamma not in (None, gamma):
+        if self.place.gamma is None and self._rewarder is None:
+            self.place = dataclasses.replace(self.place, gamma=gamma)
+        if self.place.gamma not in (None, gamma):
             raise RewardError(
-                f"the learner discounts by gamma={gamma}, the reward was made for gamma={self.spec.gamma}: hand the "
+                f"the learner discounts by gamma={gamma}, the reward was made for gamma={self.place.gamma}: hand the "
                 f"learner's gamma to sb3(..., gamma={gamma}), and make the model with its kwargs."
             )
 

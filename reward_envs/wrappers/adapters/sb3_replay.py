@@ -134,7 +134,7 @@ class RewardReplayBuffer(ReplayBuffer):
         if recorder.method.scope is Scope.EPISODE and rows.t.any():
             raise RewardError("an episode method cannot start in mid-episode: let set_env(venv) reset the environment.")
         self._labels = labels
-        self._anew = tuple(t.label for t in recorder.method.terms if _ages(t, recorder.spec))
+        self._anew = tuple(t.label for t in recorder.method.terms if _ages(t, recorder.place))
         if self._anew and self.optimize_memory_usage:
             raise RewardError(
                 f"{self._anew[0]} is scored when rows are sampled, and optimize_memory_usage overwrites the successor "

@@ -81,7 +81,7 @@ class RewardRolloutBuffer(RolloutBuffer):
 
     def _meet(self, recorder: VecRecorder) -> None:
         recorder.learner_discounts_by(self.gamma)
-        limit, steps = recorder.spec.max_steps, self.buffer_size
+        limit, steps = recorder.place.max_steps, self.buffer_size
         if recorder.method.scope is Scope.EPISODE and limit is not None and limit > steps:
             raise _too_long(recorder, f"episodes have up to {limit} steps", steps)
         if recorder.schedule is None:
