@@ -1,0 +1,28 @@
+"""Sphinx: the hand-written pages, and those that the registry of methods writes at every build."""
+
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent)]
+
+import generate  # noqa: E402
+
+import reward_envs  # noqa: E402
+
+project = "reward-envs"
+author = "the authors of reward-envs"
+copyright = "the authors of reward-envs, Apache License 2.0"
+release = version = reward_envs.__version__
+
+extensions = ["myst_parser"]
+myst_enable_extensions = ["deflist"]
+myst_heading_anchors = 3
+exclude_patterns = ["_build"]
+html_theme = "furo"
+html_title = "reward-envs"
+html_static_path = ["_static"]
+html_css_files = ["wide.css"]
+html_show_sphinx = False
+
+generate.write(HERE / "_generated")
