@@ -15,18 +15,18 @@ M64 = 2**64 - 1
 # returns
 
 
-def discounted_filter(values: Any, stream: Any, ended: Any, gamma: float, reset_at_end: bool, acc: Any) -> Any:
+def discounted_filter(values: Any, stream: Any, restart: Any, gamma: float, acc: Any) -> Any:
     """(out, acc): each entry as an explicit sum over the known rows since the last reset, newest weighted 1."""
     past = {s: [float(a)] for s, a in enumerate(acc)}
     out = []
-    for v, s, e in zip(values, stream, ended, strict=True):
+    for v, s, again in zip(values, stream, restart, strict=True):
+        if again:
+            past[s] = [0.0]
         if math.isnan(v):
             out.append(math.nan)
         else:
             past[s].append(float(v))
             out.append(math.fsum(gamma**age * old for age, old in enumerate(reversed(past[s]))))
-        if reset_at_end and e:
-            past[s] = [0.0]
     return out, [math.fsum(gamma**age * old for age, old in enumerate(reversed(p))) for p in past.values()]
 
 

@@ -95,7 +95,8 @@ def test_unregistered_methods_have_no_text() -> None:
             return batch.reward, None
 
     with pytest.raises(TextError, match="Own is not registered"):
-        str(Own())
+        text(Own())
+    assert str(Own()) == "Own()"
 
 
 def test_methods_are_values() -> None:

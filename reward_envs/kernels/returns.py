@@ -16,24 +16,23 @@ from reward_envs.kernels._jit import kernel
 def discounted_filter(
     values: NDArray[np.float64],
     stream: NDArray[np.int64],
-    ended: NDArray[np.bool_],
+    restart: NDArray[np.bool_],
     gamma: float,
-    reset_at_end: bool,
     acc: NDArray[np.float64],
     out: NDArray[np.float64],
 ) -> None:
     """Discounted sum of the past, forwards in time: `f = gamma * acc[stream] + value`, stored in `acc` and `out`.
 
-    Reward normalisation resets at the end of an episode (terminated or truncated); RND does not.
+    Reward normalisation restarts at the first row of an episode, however the last one ended; RND never does.
 
     Parameters
     ----------
     values : float64[N]
         A NaN is unknown and skipped: `out` is NaN there and `acc` is neither discounted nor added to.
-    stream, ended : int64[N], bool[N]
+    stream : int64[N]
+    restart : bool[N]
+        Whether `acc` is 0 before the row, known or not.
     gamma : float
-    reset_at_end : bool
-        Whether `acc` is 0 after an ended row, known or not.
     acc : float64[S], changed in place
     out : float64[N], written
 
@@ -43,13 +42,13 @@ def discounted_filter(
     """
     for i in range(values.size):
         s = stream[i]
+        if restart[i]:
+            acc[s] = 0.0
         if np.isnan(values[i]):
             out[i] = np.nan
         else:
             acc[s] = gamma * acc[s] + values[i]
             out[i] = acc[s]
-        if reset_at_end and ended[i]:
-            acc[s] = 0.0
 
 
 @kernel

@@ -216,6 +216,7 @@ class Batch:
     def rows(self, index: Any) -> Batch:
         """A batch of the chosen rows, copied."""
         pick = np.asarray(index)
+        pick = pick if pick.size else pick.astype(np.int64)
         picked: dict[str, Any] = {
             k: None if v is None else map_tree(lambda a: a[pick].copy(), v) for k, v in self.columns().items()
         }

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 import numpy as np
 
 from reward_envs.wrappers.batch import Batch, Bool, Float
-from reward_envs.wrappers.errors import RewardError, ScopeError
+from reward_envs.wrappers.errors import RewardError, ScopeError, TextError
 
 if TYPE_CHECKING:
     import gymnasium as gym
@@ -146,6 +146,11 @@ class Method:
         return max(self.own_scope, *(c.scope for c in self.children), Scope.STEP)
 
     @property
+    def pays(self) -> Literal["reward", "advantage"]:
+        """Its kind, or that of what it is made of: a clipped advantage is an advantage."""
+        return "advantage" if any(m.kind == "advantage" for m in self.walk()) else "reward"
+
+    @property
     def hooks(self) -> frozenset[str]:
         """Names of the info columns that the method and its children read."""
         return frozenset(self.needs).union(*(c.hooks for c in self.children))
@@ -173,7 +178,10 @@ class Method:
     def __str__(self) -> str:
         from reward_envs.wrappers.registry import text
 
-        return text(self)
+        try:
+            return text(self)
+        except TextError:
+            return repr(self)
 
     def __repr__(self) -> str:
         changed = (
@@ -221,8 +229,8 @@ class Sum(Method):
         labels = [t.label for t in flat]
         if twice := sorted({x for x in labels if labels.count(x) > 1}):
             raise RewardError(f'two terms of the sum are called {twice[0]!r}: give one of them name="...".')
-        if len({t.kind for t in flat}) > 1:
-            kinds = ", ".join(f"{t.label} is {'an' if t.kind[0] == 'a' else 'a'} {t.kind}" for t in flat)
+        if len({t.pays for t in flat}) > 1:
+            kinds = ", ".join(f"{t.label} is {'an' if t.pays[0] == 'a' else 'a'} {t.pays}" for t in flat)
             raise ScopeError(f"rewards and advantages never mix in a sum ({kinds}): train on one of the two.")
 
     @property
@@ -232,10 +240,6 @@ class Sum(Method):
     @property
     def terms(self) -> tuple[Method, ...]:
         return self.parts
-
-    @property
-    def kind(self) -> Literal["reward", "advantage"]:  # type: ignore[override]
-        return self.parts[0].kind
 
     def apply(self, state: Any, carry: Any, batch: Batch, *r: Float) -> tuple[Float, Any]:
         total = r[0]
@@ -269,10 +273,6 @@ class Scale(Method):
     @property
     def label(self) -> str:
         return self.name or self.of.label
-
-    @property
-    def kind(self) -> Literal["reward", "advantage"]:  # type: ignore[override]
-        return self.of.kind
 
     def apply(self, state: Any, carry: Any, batch: Batch, *r: Float) -> tuple[Float, Any]:
         return r[0] * self.by, None

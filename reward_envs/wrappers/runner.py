@@ -12,7 +12,7 @@ import numpy as np
 from reward_envs.wrappers.batch import Batch, Bool, Float, all_true
 from reward_envs.wrappers.core import Masked, Method, Spec, Sum, notice
 from reward_envs.wrappers.errors import NonFiniteError, RewardError
-from reward_envs.wrappers.registry import as_method
+from reward_envs.wrappers.registry import as_method, text_or_reason
 from reward_envs.wrappers.state import export, restore
 
 _F64 = np.dtype(np.float64)
@@ -107,7 +107,7 @@ class Rewarder:
         self._terms = [(m.label, i) for m, i in zip(self.method.terms, tops, strict=True)]
         self._pending: list[tuple[Batch, list[Float]]] = []
         self._streams: object = None
-        if not any(m.text_name == "task" for m in methods) and self.method.kind == "reward":
+        if not any(m.text_name == "task" for m in methods) and self.method.pays == "reward":
             notice(f"{self._name()} holds no task: the environment's own reward is not paid.")
 
     def _name(self) -> str:
@@ -239,7 +239,8 @@ class Rewarder:
     def state_dict(self) -> dict[str, Any]:
         """All that a run needs to go on, as dicts, lists, arrays and plain values."""
         return {
-            "method": repr(self.method),
+            "method": text_or_reason(self.method),
+            "gamma": self.spec.gamma,
             "versions": [m.version for m in self.method.walk()],
             "n": self.n,
             "states": [export(s) for s in self.states],
@@ -250,11 +251,15 @@ class Rewarder:
 
     def load_state_dict(self, saved: Mapping[str, Any]) -> None:
         """Go on from `state_dict()` of the same method; the episode memory comes back where the streams agree."""
-        mine = (repr(self.method), [m.version for m in self.method.walk()])
+        mine = (text_or_reason(self.method), [m.version for m in self.method.walk()])
         if (saved["method"], list(saved["versions"])) != mine:
             raise RewardError(
                 f"the saved state belongs to {saved['method']} (versions {saved['versions']}), this runner is "
                 f"{mine[0]} (versions {mine[1]}): make the runner with the method that was saved."
+            )
+        if saved["gamma"] != self.spec.gamma:
+            raise RewardError(
+                f"the saved state was made with gamma={saved['gamma']}, this runner has {self.spec.gamma}."
             )
         self.states[:] = [restore(t, s) for t, s in zip(self.states, saved["states"], strict=True)]
         restore(self.rng, saved["rng"])
@@ -280,6 +285,8 @@ def _checked(method: Method, values: Float | Masked, batch: Batch, r: Any) -> Fl
     if type(values) is not np.ndarray or values.shape != (n,) or values.dtype != np.float64:
         got = f"{values.dtype} of shape {values.shape}" if isinstance(values, np.ndarray) else type(values).__name__
         raise RewardError(f"{method.label} gave {got} for {n} rows: return one float64 a row, shape [{n}].")
+    if known is not None and (known.dtype != np.bool_ or known.shape != (n,)):
+        raise RewardError(f"{method.label} gave a known mask of {known.dtype} {known.shape}: it is bool, shape [{n}].")
     if known is not None and not all_true(known):
         values = np.where(known, values, np.nan)
     if not _sound(values, n):

@@ -10,6 +10,7 @@ import pytest
 from gymnasium.vector import AutoresetMode, VectorEnv
 
 from reward_envs.wrappers import (
+    RND,
     Batch,
     Clip,
     Function,
@@ -17,6 +18,7 @@ from reward_envs.wrappers import (
     Potential,
     Rewarder,
     RewardWrapper,
+    Spec,
     Task,
     VectorRewardWrapper,
     relabel,
@@ -83,7 +85,7 @@ def normalise_stream(gamma: float, epsilon: float, rewards: Any, terminated: Any
     batch = written(rewards, terminated, truncated)
     for i in range(len(rewards)):
         runner.step(batch.rows([i]))
-    returns = ReturnScale(gamma).observe(batch.reward, batch.stream, batch.ended)
+    returns = ReturnScale(gamma).observe(batch.reward, batch.stream, batch.first)
     frozen = runner.freeze()
     scale = 1.0 / frozen.step(written([1.0], [False], [False])).values[0]
     paid = [float(frozen.step(written([p], [False], [False])).values[0]) for p in probe]
@@ -149,3 +151,22 @@ def combine_rewards(samples: int, results: Any, weights: Any) -> Any:
     scored = Rewarder(method).step(written([0.0] * samples, [False] * samples, [False] * samples))
     logged = sum(float(v.mean()) for v in scored.terms.values())
     return {"total": scored.values, "logged_mean": logged}
+
+
+def rnd_return_scale(gamma_int: float, r_int: Any, dones: Any) -> Any:
+    steps, n = np.shape(r_int)
+    batch = Batch.of(
+        obs=np.zeros(steps * n),
+        action=np.zeros(steps * n),
+        next_obs=np.zeros(steps * n),
+        reward=np.zeros(steps * n),
+        terminated=np.ravel(dones),
+        stream=np.tile(np.arange(n), steps),
+    )
+    bonus = RND(gamma=gamma_int)
+    state = bonus.init(Spec(), np.random.default_rng(0))
+    returns = []
+    for t in range(steps):
+        bonus.observe(state, batch.rows(np.arange(t * n, t * n + n)), np.array(r_int[t]))
+        returns.append(state.scale.running.tolist())
+    return {"returns": returns, "std": state.scale.scale}

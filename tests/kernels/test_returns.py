@@ -35,16 +35,15 @@ def close(got, wanted):
 
 def test_filter_golden_reset_at_a_truncation():
     acc, out = np.zeros(1), np.empty(4)
-    ended = np.array([False, True, False, False])
-    returns.discounted_filter(np.ones(4), np.zeros(4, I64), ended, 0.5, True, acc, out)
+    restart = np.array([True, False, True, False])
+    returns.discounted_filter(np.ones(4), np.zeros(4, I64), restart, 0.5, acc, out)
     assert out.tolist() == [1.0, 1.5, 1.0, 1.5]
     assert acc.tolist() == [1.5]
 
 
 def test_filter_golden_runs_on_over_the_end_for_rnd():
     acc, out = np.zeros(1), np.empty(4)
-    ended = np.array([False, True, False, False])
-    returns.discounted_filter(np.array([2.0, 0, 0, 4]), np.zeros(4, I64), ended, 0.5, False, acc, out)
+    returns.discounted_filter(np.array([2.0, 0, 0, 4]), np.zeros(4, I64), np.zeros(4, BOOL), 0.5, acc, out)
     assert out.tolist() == [2.0, 1.0, 0.5, 4.25]
     assert np.std(out) == pytest.approx(1.440215, abs=1e-6)
 
@@ -52,24 +51,24 @@ def test_filter_golden_runs_on_over_the_end_for_rnd():
 def test_filter_golden_streams_run_along_time():
     acc, out = np.zeros(2), np.empty(6)
     values, stream = np.array([1.0, 0, 1, 0, 1, 0]), np.array([0, 1, 0, 1, 0, 1])
-    returns.discounted_filter(values, stream, np.zeros(6, BOOL), 0.5, True, acc, out)
+    returns.discounted_filter(values, stream, np.zeros(6, BOOL), 0.5, acc, out)
     assert out.tolist() == [1.0, 0.0, 1.5, 0.0, 1.75, 0.0]
 
 
-def test_filter_golden_unknown_rows_are_skipped_but_still_end_episodes():
+def test_filter_golden_unknown_rows_are_skipped_but_still_start_episodes():
     acc, out = np.array([8.0]), np.empty(4)
-    values, ended = np.array([NAN, 1, NAN, 1]), np.array([False, False, True, False])
-    returns.discounted_filter(values, np.zeros(4, I64), ended, 0.5, True, acc, out)
+    values, restart = np.array([NAN, 1, NAN, 1]), np.array([False, False, True, False])
+    returns.discounted_filter(values, np.zeros(4, I64), restart, 0.5, acc, out)
     np.testing.assert_array_equal(out, [NAN, 5.0, NAN, 1.0])
 
 
 @checked
-@given(seeds, st.integers(0, 40), st.booleans(), st.sampled_from([0.0, 0.5, 0.9, 1.0]))
-def test_filter_equals_twin(seed, n, reset, gamma):
-    values, stream, ended, _ = draw_rows(seed, n)
+@given(seeds, st.integers(0, 40), st.sampled_from([0.0, 0.5, 0.9, 1.0]))
+def test_filter_equals_twin(seed, n, gamma):
+    values, stream, restart, _ = draw_rows(seed, n)
     acc, out = np.array([1.0, 0.0, -2.0]), np.empty(n)
-    wanted, wanted_acc = naive.discounted_filter(values, stream, ended, gamma, reset, acc)
-    returns.discounted_filter(values, stream, ended, gamma, reset, acc, out)
+    wanted, wanted_acc = naive.discounted_filter(values, stream, restart, gamma, acc)
+    returns.discounted_filter(values, stream, restart, gamma, acc, out)
     close(out, wanted)
     close(acc, wanted_acc)
 
@@ -79,9 +78,9 @@ def test_filter_equals_twin(seed, n, reset, gamma):
 def test_filter_does_not_depend_on_the_cut(seed, n, cut):
     values, stream, ended, _ = draw_rows(seed, n)
     acc, out, acc2, out2 = np.zeros(3), np.empty(n), np.zeros(3), np.empty(n)
-    returns.discounted_filter(values, stream, ended, 0.9, True, acc, out)
+    returns.discounted_filter(values, stream, ended, 0.9, acc, out)
     for part in (slice(0, cut), slice(cut, n)):
-        returns.discounted_filter(values[part], stream[part], ended[part], 0.9, True, acc2, out2[part])
+        returns.discounted_filter(values[part], stream[part], ended[part], 0.9, acc2, out2[part])
     np.testing.assert_array_equal(out, out2)
     np.testing.assert_array_equal(acc, acc2)
 
@@ -235,7 +234,7 @@ def test_hold_equals_twin(seed, n, every):
 @numba.njit
 def all_at_once(values, stream, first, ended, grid, ends):
     acc, out, held = np.zeros(3), np.empty(values.size), np.empty(values.size)
-    returns.discounted_filter(values, stream, ended, 0.9, True, acc, out)
+    returns.discounted_filter(values, stream, ended, 0.9, acc, out)
     returns.hold_until_end(values, stream, first, ended, 2, np.zeros(3), np.zeros(3, np.int64), held)
     advantages, sums = np.empty_like(grid), np.empty_like(grid)
     returns.gae(grid, grid, grid, ends, ends, 0.9, 0.8, advantages)

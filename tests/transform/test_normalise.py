@@ -27,7 +27,7 @@ def rows(rewards: Any, **columns: Any) -> Batch:
 
 def returns(rewards: Any, gamma: float, episodic: bool = True, **columns: Any) -> list[float]:
     batch = rows(rewards, **columns)
-    return ReturnScale(gamma, episodic).observe(batch.reward, batch.stream, batch.ended).tolist()
+    return ReturnScale(gamma).observe(batch.reward, batch.stream, batch.first & episodic).tolist()
 
 
 @pytest.mark.parametrize("flag", ["terminated", "truncated"])
@@ -102,7 +102,7 @@ def test_moments_equal_the_twins_however_the_rows_are_cut(seed: int, gamma: floa
     rewarder = Rewarder(Normalise(Task(), gamma=gamma, episodic=episodic), n=3)
     for part in cut(batch, rng):
         rewarder.step(part)
-    f, running = naive.discounted_filter(batch.reward, batch.stream, batch.ended, gamma, episodic, [0.0] * 3)
+    f, running = naive.discounted_filter(batch.reward, batch.stream, batch.first & episodic, gamma, [0.0] * 3)
     count = 1e-4 + len(f)  # the prior: 1e-4 of a row, of mean 0 and variance 1
     mean = math.fsum(f) / count
     var = (1e-4 + math.fsum(v * v for v in f)) / count - mean**2

@@ -248,7 +248,7 @@ def admit(method: Method | str, place: str, serves: Scope) -> Method:
     from reward_envs.wrappers.registry import as_method
 
     method = as_method(method)
-    if method.kind == "advantage":
+    if method.pays == "advantage":
         raise ScopeError(
             f"{method.label} gives advantages, which only a group trainer takes; {place} takes rewards. For arrays use "
             f"relabel(batch, method)."

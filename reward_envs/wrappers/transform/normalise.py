@@ -23,8 +23,6 @@ class ReturnScale:
     ----------
     gamma
         Discount of the returns.
-    episodic
-        Whether f starts at 0 after an episode's end; RND lets it run on.
     epsilon
         Added to the variance.
     count, mean, var
@@ -34,19 +32,21 @@ class ReturnScale:
     """
 
     gamma: float
-    episodic: bool = True
     epsilon: float = 1e-8
     count: float = 1e-4
     mean: float = 0.0
     var: float = 1.0
     running: Float = field(default_factory=lambda: np.zeros(0))
 
-    def observe(self, values: Float, stream: Int, ended: Bool) -> Float:
-        """Take in rewards float64[N] in the order of time and give their f [N]; an unknown (NaN) one is passed over."""
+    def observe(self, values: Float, stream: Int, restart: Bool) -> Float:
+        """Take in rewards float64[N] in the order of time and give their f [N]; an unknown (NaN) one is passed over.
+
+        `restart` bool[N] marks the rows before which f starts anew: the first of each episode, or none.
+        """
         if (short := int(stream.max(initial=-1)) + 1 - len(self.running)) > 0:
             self.running = np.append(self.running, np.zeros(short))
         returns = np.empty(len(values))
-        discounted_filter(values, stream, ended, self.gamma, self.episodic, self.running, returns)
+        discounted_filter(values, stream, restart, self.gamma, self.running, returns)
         self.count, self.mean, self.var = merge_moments(self.count, self.mean, self.var, returns)
         return returns
 
@@ -108,10 +108,10 @@ class Normalise(Method):
             raise RewardError(f"{self.label}: epsilon={self.epsilon}, clip={self.clip}; both lie above 0.")
 
     def init(self, spec: Spec, rng: np.random.Generator) -> ReturnScale:
-        return ReturnScale(spec.discount(self.gamma, self), self.episodic, self.epsilon)
+        return ReturnScale(spec.discount(self.gamma, self), self.epsilon)
 
     def observe(self, state: ReturnScale, batch: Batch, *r: Float) -> None:
-        state.observe(r[0], batch.stream, batch.ended)
+        state.observe(r[0], batch.stream, batch.first & self.episodic)
 
     def apply(self, state: ReturnScale, carry: Any, batch: Batch, *r: Float) -> tuple[Float, Any]:
         scaled = r[0] / state.scale

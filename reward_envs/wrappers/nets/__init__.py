@@ -1,0 +1,1 @@
+"""Networks: all of torch, imported only by methods that need it."""
