@@ -40,9 +40,9 @@ def rollout(rng: np.random.Generator, streams: int = 3, steps: int = 12, end: fl
     )
 
 
-def cut(batch: Batch, rng: np.random.Generator) -> list[Batch]:
+def cut(batch: Batch, rng: np.random.Generator, often: float = 0.3) -> list[Batch]:
     """The batch in pieces of random lengths."""
-    at = np.flatnonzero(rng.random(len(batch)) < 0.3)
+    at = np.flatnonzero(rng.random(len(batch)) < often)
     return [batch.rows(part) for part in np.split(np.arange(len(batch)), at) if len(part)]
 
 

@@ -1,0 +1,13 @@
+"""Functions that examples of the registry name, as a user's own module would hold them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def distance(next_obs: NDArray[Any]) -> NDArray[np.float64]:
+    """-‖s'‖ of each row, [N]; a number counts as a vector of one."""
+    return -np.linalg.norm(next_obs.reshape(len(next_obs), -1).astype(np.float64), axis=1)
