@@ -257,7 +257,7 @@ class Rewarder:
                 f"the saved state belongs to {saved['method']} (versions {saved['versions']}), this runner is "
                 f"{mine[0]} (versions {mine[1]}): make the runner with the method that was saved."
             )
-        if saved["gamma"] != self.spec.gamma:
+        if saved["gamma"] != self.spec.gamma and None not in (saved["gamma"], self.spec.gamma):  # None: nobody asked
             raise RewardError(
                 f"the saved state was made with gamma={saved['gamma']}, this runner has {self.spec.gamma}."
             )

@@ -192,7 +192,12 @@ def test_sampled_rows_are_those_that_were_played() -> None:
     class Hooked(Looks):
         needs = ("h",)
 
-    for make, cls, method, names in ((hooks, DQN, Hooked(), ("h",)), (pendulum, SAC, Looks(), ())):
+    cases: list[tuple[Maker, Any, Method, tuple[str, ...]]] = [
+        (hooks, DQN, Hooked(), ("h",)),
+        (pendulum, SAC, Looks(), ()),
+        (lake, DQN, Looks(), ()),
+    ]
+    for make, cls, method, names in cases:
         venv, kwargs = sb3(vector(make), Task() + method, cls)
         model, actions = trained(cls, venv, **{**kwargs, "replay_buffer_class": Asked})
         rows, buffer = replayed(make, actions, 3, names), model.replay_buffer
@@ -205,6 +210,31 @@ def test_sampled_rows_are_those_that_were_played() -> None:
             np.testing.assert_array_equal(got["info"][name], mine["info"][name])
             np.testing.assert_array_equal(got["next_info"][name], mine["next_info"][name])
         assert set(buffer._extra["info"]) == set(names)
+        assert make is not lake or (mine["terminated"].any() and mine["truncated"].any())
+
+
+def test_full_buffer_scores_the_rows_that_it_holds() -> None:
+    venv, kwargs = sb3(vector(cartpole), Visits(), DQN)
+    kwargs["replay_buffer_class"] = Asked
+    model, actions = trained(DQN, venv, 75, **{**kwargs, "buffer_size": 30})
+    buffer = model.replay_buffer
+    sample = buffer.sample(40)
+    step, env = buffer.taken
+    step = np.where(step < buffer.pos, step + 20, step + 10)  # 25 steps were played, the buffer holds the last 10
+    rows = replayed(cartpole, actions, 3).rows(step * 3 + env)
+    np.testing.assert_array_equal(sample.observations.numpy(), rows.obs)
+    now = venv.rewarder.score(rows).values.astype(np.float32)
+    np.testing.assert_array_equal(sample.rewards.numpy().ravel(), now)
+
+
+def test_learned_term_with_a_memory_is_stored() -> None:
+    """Its score belongs to the row's place in the episode, which a sample does not show."""
+    venv, kwargs = sb3(vector(cartpole), "normalise(delay(task), gamma=0.9) + normalise(task, gamma=0.9, name=n)", DQN)
+    model, actions = trained(DQN, venv, **kwargs)
+    assert model.replay_buffer._anew == ("n",)
+    rows, runner = replayed(cartpole, actions, 3), Rewarder("normalise(delay(task), gamma=0.9)", n=3)
+    expected = [runner.step(rows.rows(np.arange(3 * k, 3 * k + 3))).values for k in range(20)]
+    np.testing.assert_array_equal(stored(model), np.concatenate(expected).astype(np.float32))
 
 
 def test_batch_methods_look_at_the_sample() -> None:

@@ -506,13 +506,18 @@ def test_save_load_and_go_on_is_to_go_on(tmp_path: Path) -> None:
 
 
 def test_environment_may_be_exchanged() -> None:
-    venv, kwargs = sb3(vector(cartpole), Task() + Share(), PPO)
-    model, _ = trained(PPO, venv, 48, **kwargs)
-    other, _ = sb3(vector(cartpole), Task() + Share(), PPO)
-    model.set_env(other)
+    def bare() -> Any:
+        return vector(lambda: Scripted([walk(list(range(6)))]))
+
+    def start() -> tuple[Any, dict[str, Any]]:
+        return sb3(bare(), Task() + Share(), PPO)
+
+    venv, kwargs = start()
+    model, seen = trained(PPO, venv, 48, **kwargs)  # one row of each environment waits
+    model.set_env(start()[0])
     model.learn(48)
-    assert model.rollout_buffer.terms["task"].any()
-    model.set_env(vector(cartpole))
+    np.testing.assert_array_equal(model.rollout_buffer.terms["share"], seen.rollouts[0]["terms"]["share"])
+    model.set_env(bare())
     with pytest.raises(RewardError, match="set_env"):
         model.learn(48)
 
@@ -587,6 +592,14 @@ def test_episode_sums_equal_sums_row_by_row(ends: list[bool], cuts: list[int], s
     mean = float(np.mean(finished)) if finished else 0.0
     expected = {"reward/task_return": mean, "episode_reward/half": mean / 2} if finished else {}
     assert sums.means() == pytest.approx(expected)
+
+
+def test_episode_that_was_left_by_a_reset_is_not_summed() -> None:
+    sums = EpisodeSums()
+    for episode, end in ((0, False), (1, True)):
+        rows = {"obs": [0], "action": [0], "next_obs": [0], "reward": [1.0], "terminated": [end], "episode": [episode]}
+        sums.add(Batch.of(**rows), {"one": np.ones(1)})
+    assert sums.means() == {"reward/task_return": 1.0, "episode_reward/one": 1.0}
 
 
 def test_episode_sums_do_not_depend_on_cuts() -> None:
