@@ -2,7 +2,7 @@
 
 Bare and wrapped environments take turns on the same actions, so a busy machine slows both; the ratio is what counts.
 
-    python benchmarks/adapters.py
+    PYTHONPATH=. python benchmarks/adapters.py
 """
 
 import pathlib

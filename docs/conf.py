@@ -1,7 +1,8 @@
-"""Sphinx: the hand-written pages, and those that the registry of methods writes at every build."""
+"""Sphinx: the hand-written pages, and those that the registries write at every build."""
 
 import sys
 from pathlib import Path
+from typing import Any
 
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
@@ -16,7 +17,7 @@ copyright = "the authors of reward-envs, Apache License 2.0"
 release = version = reward_envs.__version__
 
 extensions = ["myst_parser"]
-myst_enable_extensions = ["deflist"]
+myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 3
 exclude_patterns = ["_build"]
 html_theme = "furo"
@@ -25,4 +26,6 @@ html_static_path = ["_static"]
 html_css_files = ["wide.css"]
 html_show_sphinx = False
 
-generate.write(HERE / "_generated")
+
+def setup(app: Any) -> None:
+    app.connect("builder-inited", lambda app: generate.write(HERE / "_generated"))

@@ -61,7 +61,9 @@ class Transitions(VecEnvWrapper):
     def step_wait(self) -> VecEnvStepReturn:
         self._move_on()
         obs, rewards, dones, infos = self.venv.step_wait()
-        timeouts = dones & np.array([bool(info.get("TimeLimit.truncated", False)) for info in infos])
+        timeouts = dones.copy()
+        if dones.any():
+            timeouts &= np.array([bool(info.get("TimeLimit.truncated", False)) for info in infos])
         successors, hooks = _successors(obs, dones, infos), self._hooks(infos)
         batch = self._rows.transition(self._actions, successors, rewards, dones & ~timeouts, timeouts, hooks)
         self._new = (obs, self._reset_hooks() if dones.any() else {}, dones)
@@ -140,13 +142,15 @@ class VecReward(Transitions):
         plugged = self._plugged
         scored = plugged.score(batch)
         plugged.add(scored, batch)
-        for i, info in enumerate(infos):
-            info["task_reward"] = float(rewards[i])
-            for name, values in scored.terms.items():
-                info[f"reward/{name}"] = values[i].item()
-        for i in np.flatnonzero(batch.ended).tolist():
-            infos[i].update({plugged.episode_key(name): total[i].item() for name, total in plugged.totals.items()})
-        plugged.clear(batch.ended)
+        columns = {"task_reward": rewards, **{f"reward/{name}": values for name, values in scored.terms.items()}}
+        for key, column in columns.items():
+            for info, value in zip(infos, column.tolist(), strict=True):
+                info[key] = value
+        ended = batch.ended
+        if ended.any():
+            for i in np.flatnonzero(ended).tolist():
+                infos[i].update({plugged.episode_key(name): total[i].item() for name, total in plugged.totals.items()})
+            plugged.clear(ended)
         return scored.values.astype(np.float32)
 
 
