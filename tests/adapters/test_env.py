@@ -131,7 +131,9 @@ def test_it_pickles_and_goes_on() -> None:
 
 @pytest.mark.filterwarnings("ignore:.*WARN.*:UserWarning")  # advice of the checker on CartPole itself
 def test_gymnasium_accepts_the_wrapped_environment() -> None:
-    check_env(RewardWrapper(gym.make("CartPole-v1").unwrapped, "task + count(bits=8)"), skip_render_check=True)
+    check_env(
+        RewardWrapper(gym.make("CartPole-v1").unwrapped, "task + count(bits=8, episodic=True)"), skip_render_check=True
+    )
 
 
 def test_episode_and_group_methods_are_refused_in_a_sentence() -> None:

@@ -15,8 +15,15 @@ from stable_baselines3.common.logger import Logger, configure
 from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import SubprocVecEnv, VecMonitor, VecNormalize
 
-from reward_envs.wrappers import RewardError, RewardWrapper, Task, VecReward, sb3
-from reward_envs.wrappers.adapters.sb3_evaluate import RewardLogCallback, TrueRewardEvalCallback
+from reward_envs.wrappers import (
+    RewardError,
+    RewardLogCallback,
+    RewardWrapper,
+    Task,
+    TrueRewardEvalCallback,
+    VecReward,
+    sb3,
+)
 from tests.adapters.sb3_tools import Share, Trained, Visits, assert_same_parameters, cartpole, lake, vector
 from tests.scripted import Scripted, walk
 
