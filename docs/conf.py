@@ -17,7 +17,7 @@ copyright = "the authors of reward-envs, Apache License 2.0"
 release = version = reward_envs.__version__
 
 extensions = ["myst_parser"]
-myst_enable_extensions = ["colon_fence", "deflist"]
+myst_enable_extensions = ["attrs_inline", "deflist"]
 myst_heading_anchors = 3
 exclude_patterns = ["_build"]
 html_theme = "furo"
