@@ -37,6 +37,7 @@ _PUBLIC = {
     "RewardRolloutBuffer": "adapters.sb3_rollout",
     "RewardReplayBuffer": "adapters.sb3_replay",
     "TrueRewardEvalCallback": "adapters.sb3_evaluate",
+    "RewardLogCallback": "adapters.sb3_evaluate",
 }
 
 

@@ -31,6 +31,7 @@ from reward_envs.wrappers import (
     Task,
     function,
     parse,
+    relabel,
     sb3,
 )
 from reward_envs.wrappers.adapters.sb3_record import EpisodeSums, RowStore, Unscored
@@ -156,6 +157,19 @@ def test_terms_equal_the_array_adapter(make: Maker) -> None:
         plain = ~rows.truncated[k * size : k * size + size]
         np.testing.assert_array_equal(rollout["rewards"].ravel()[plain], scored.values[plain].astype(np.float32))
     assert len(seen.rollouts) == 3
+
+
+def test_counts_and_networks_equal_relabel() -> None:
+    """The same seed, rows, cuts and schedule give the same terms, learning steps included."""
+    text = "task + 0.1*count(bits=8) + 0.5*rnd(width=16, outputs=8, warmup=60)"
+    venv, kwargs = sb3(vector(cartpole), text, PPO, gamma=0.99, seed=5)
+    _, seen = trained(PPO, venv, 240, **kwargs)
+    rows, schedule = replayed(cartpole, seen.actions, 3), Schedule(learn_every=48)
+    scored = relabel(rows, text, spec=venv.place, seed=5, schedule=schedule, cut=48)
+    for name, values in scored.terms.items():
+        got = np.concatenate([r["terms"][name].ravel() for r in seen.rollouts])
+        np.testing.assert_array_equal(got, values, err_msg=name)
+    assert scored.terms["rnd"].any()
 
 
 def test_method_with_a_memory_is_not_disturbed_by_the_cut_of_rollouts() -> None:

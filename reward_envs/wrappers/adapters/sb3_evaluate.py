@@ -135,8 +135,7 @@ class RewardLogCallback(BaseCallback):
 
     >>> from stable_baselines3 import PPO
     >>> from stable_baselines3.common.env_util import make_vec_env
-    >>> from reward_envs.wrappers import sb3
-    >>> from reward_envs.wrappers.adapters.sb3_evaluate import RewardLogCallback
+    >>> from reward_envs.wrappers import RewardLogCallback, sb3
     >>> venv, kwargs = sb3(make_vec_env("CartPole-v1", 2), "task", PPO)
     >>> model = PPO("MlpPolicy", venv, n_steps=16, batch_size=32, n_epochs=1, device="cpu", **kwargs)
     >>> _ = model.learn(32, callback=RewardLogCallback())

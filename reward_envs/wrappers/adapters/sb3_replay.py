@@ -160,7 +160,7 @@ class RewardReplayBuffer(ReplayBuffer):
         """The part to store of the rows' score; the method has learned from them."""
         scored = score_rows(recorder.rewarder, rows)
         self.sums.add(rows, scored.terms)
-        self.metrics = scored.metrics or self.metrics
+        self.metrics.update(scored.metrics)
         if not self._anew:
             return scored.values
         kept = [values for name, values in scored.terms.items() if name not in self._anew]

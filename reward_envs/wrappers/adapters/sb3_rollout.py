@@ -30,7 +30,8 @@ class RewardRolloutBuffer(RolloutBuffer):
 
     Every row of the rollout is scored when it is complete, as one time-major batch of `n_steps * n_envs` rows: networks
     run once, equal rows count by rank, and methods with gradients learn once, unless a schedule was given. Then
-    `rewards = float32(score) + gamma V(s')`, the second only where a row was truncated, as SB3 has it.
+    `rewards = float32(score) + gamma V(s')`, the second only where a row was truncated, as SB3 has it. The rows are
+    kept with their true successors, which takes twice the memory of SB3's own observations.
 
     Episode methods: a row is scored, with every term, when its episode ends. Rows whose episode is still running when
     the rollout ends are trained on with a reward of 0, `task` included; they are kept until their episode ends, which
@@ -105,7 +106,7 @@ class RewardRolloutBuffer(RolloutBuffer):
             due = batch if whole.all() else batch.rows(whole)
             scored = score_rows(self._recorder.rewarder, due)
             self.sums.add(due, scored.terms)
-            self.metrics = scored.metrics or self.metrics
+            self.metrics.update(scored.metrics)
             for name, values in (("", scored.values), *scored.terms.items()):
                 columns[name][whole] = values
         size = self.buffer_size * self.n_envs
