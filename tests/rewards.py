@@ -11,3 +11,13 @@ from numpy.typing import NDArray
 def distance(next_obs: NDArray[Any]) -> NDArray[np.float64]:
     """-‖s'‖ of each row, [N]; a number counts as a vector of one."""
     return -np.linalg.norm(next_obs.reshape(len(next_obs), -1).astype(np.float64), axis=1)
+
+
+def reached(achieved: Any, desired: Any, info: Any) -> Any:
+    """1 where the goal is met, else 0, of one row or many."""
+    return ends(achieved, desired, info).astype(np.float64)
+
+
+def ends(achieved: Any, desired: Any, info: Any) -> Any:
+    """Whether the goal is met."""
+    return np.linalg.norm(np.subtract(achieved, desired), axis=-1) <= 0.1

@@ -26,6 +26,7 @@ _PUBLIC = {
     "register": "registry",
     "methods": "registry",
     "function": "shaping.function",
+    "goals_of": "hindsight.relabel",
     "from_minari": "adapters.arrays",
     "relabel": "adapters.arrays",
     "relabel_rows": "adapters.arrays",

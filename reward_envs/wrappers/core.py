@@ -278,15 +278,25 @@ class Scale(Method):
         return r[0] * self.by, None
 
 
+@dataclass(frozen=True)
 class Relabel:
     """The one other shape: makes other rows, such as hindsight goals, instead of other rewards."""
+
+    version: ClassVar[int] = 1
+    text_name: ClassVar[str] = ""
+    name: ClassVar[str | None] = None
+
+    @property
+    def label(self) -> str:
+        """Its name in messages."""
+        return self.text_name or type(self).__name__.lower()
 
     def relabel(self, batch: Batch, rng: np.random.Generator) -> Batch:
         """New rows from the batch's rows; the batch is unchanged."""
         raise RewardError(f"{type(self).__name__} writes no relabel.")
 
 
-def resolve(where: str | Callable[..., Any], method: Method) -> Callable[..., Any]:
+def resolve(where: str | Callable[..., Any], method: Method | Relabel) -> Callable[..., Any]:
     """The callable, or the one that "package.module:function" names."""
     if callable(where):
         return where

@@ -146,11 +146,31 @@ def parse(text: str) -> Method:
     """
     if text.startswith(NO_TEXT):
         raise TextError(f"the environment was recorded without its reward, because {text.removeprefix(NO_TEXT)}")
+    return _reward(_tree(text), text)
+
+
+def as_relabel(how: Relabel | str) -> Relabel:
+    """The relabeller itself, or the one that a text such as "hindsight(future, k=4, ...)" names."""
+    if isinstance(how, Relabel):
+        return how
+    if not isinstance(how, str):
+        raise RewardError(f"got {how!r}; this takes a relabeller such as Hindsight(...) or its text.")
+    node = _tree(how)
+    call = ast.Call(node, [], []) if isinstance(node, ast.Name) else node
+    if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name)):
+        raise TextError(f"{how!r} names no relabeller: write 'hindsight(...)'.")
+    entry = _entry(call.func.id, how)
+    if not issubclass(entry.cls, Relabel):
+        raise TextError(f"{entry.name} in {how!r} pays rewards and makes no rows: hand it to relabel.")
+    made: Relabel = _make(entry, call.args, call.keywords, how)
+    return made
+
+
+def _tree(text: str) -> ast.expr:
     try:
-        tree = ast.parse(text.strip(), mode="eval").body
+        return ast.parse(text.strip(), mode="eval").body
     except SyntaxError as error:
         raise TextError(f"cannot read {text!r}: {error.msg} at character {error.offset}.") from None
-    return _reward(tree, text)
 
 
 def _reward(node: ast.expr, text: str) -> Method:
@@ -192,6 +212,11 @@ def _build(entry: Entry, args: list[ast.expr], keywords: list[ast.keyword], text
         raise TextError(
             f"{entry.name} in {text!r} makes rows, not rewards: hand it to relabel_rows or a replay buffer."
         )
+    method: Method = _make(entry, args, keywords, text)
+    return method
+
+
+def _make(entry: Entry, args: list[ast.expr], keywords: list[ast.keyword], text: str) -> Any:
     fields = {f.name: f for f in dataclasses.fields(entry.cls)}
     order = [f.name for f in fields.values() if f.init and not f.kw_only]
     if len(args) > len(order):
@@ -218,7 +243,7 @@ def _build(entry: Entry, args: list[ast.expr], keywords: list[ast.keyword], text
         k: _reward(v, text) if "Method" in str(fields[k].type) else _literal(v, entry, k, text)
         for k, v in given.items()
     }
-    return entry.cls(**values)  # type: ignore[no-any-return]
+    return entry.cls(**values)
 
 
 def _refuse_field(entry: Entry, name: str | None, fields: Mapping[str, Any], text: str) -> None:
@@ -261,8 +286,8 @@ def _literal(node: ast.expr, entry: Entry, field: str, text: str) -> Any:
 # writing
 
 
-def text(method: Method) -> str:
-    """The text of a method; `parse(text(m)) == m`. Raises TextError where a field holds a callable."""
+def text(method: Method | Relabel) -> str:
+    """The text of a method or a relabeller; `parse(text(m)) == m`. Raises TextError where a field holds a callable."""
     if isinstance(method, Sum):
         first, *rest = (text(p) for p in method.parts)
         return first + "".join(f" - {t[1:]}" if t.startswith("-") else f" + {t}" for t in rest)
@@ -285,7 +310,7 @@ def text(method: Method) -> str:
     return f"{method.text_name}({', '.join(parts)})" if parts else method.text_name
 
 
-def _write(value: Any, method: Method, field: str) -> str:
+def _write(value: Any, method: Method | Relabel, field: str) -> str:
     if isinstance(value, Method):
         return text(value)
     if isinstance(value, str):
@@ -298,7 +323,7 @@ def _write(value: Any, method: Method, field: str) -> str:
     return repr(value)
 
 
-def _why_no_text(value: Any, method: Method, field: str) -> str:
+def _why_no_text(value: Any, method: Method | Relabel, field: str) -> str:
     module, name = getattr(value, "__module__", "__main__"), getattr(value, "__qualname__", "?")
     importable = module not in ("__main__", None) and "<" not in name
     instead = (

@@ -14,6 +14,7 @@ from reward_envs.wrappers import (
     Batch,
     Clip,
     Function,
+    Hindsight,
     Normalise,
     Potential,
     Rewarder,
@@ -22,6 +23,7 @@ from reward_envs.wrappers import (
     Task,
     VectorRewardWrapper,
     relabel,
+    relabel_rows,
     with_reward,
 )
 from reward_envs.wrappers.core import Sum
@@ -170,3 +172,47 @@ def rnd_return_scale(gamma_int: float, r_int: Any, dones: Any) -> Any:
         bonus.observe(state, batch.rows(np.arange(t * n, t * n + n)), np.array(r_int[t]))
         returns.append(state.scale.running.tolist())
     return {"returns": returns, "std": state.scale.scale}
+
+
+def reaching(next_achieved: Any, achieved: Any = None, **columns: Any) -> Batch:
+    """An episode of goal observations that asks for goal -1."""
+    n = len(next_achieved)
+    was, now = (
+        {"achieved_goal": np.array(a, float), "desired_goal": np.full(n, -1.0)}
+        for a in (next_achieved if achieved is None else achieved, next_achieved)
+    )
+    return Batch.of(obs=was, action=np.zeros(n), next_obs=now, reward=np.zeros(n), **columns)
+
+
+def her_goals(strategy: str, achieved: Any, next_achieved: Any, t: int, draws: int) -> Any:
+    batch = reaching(next_achieved, achieved, terminated=[False] * (len(achieved) - 1) + [True])
+    def met(achieved: Any, desired: Any, info: Any) -> Any:
+        return achieved == desired
+
+    how = Hindsight(strategy, k=draws, compute_reward=met, compute_terminated=met)
+    goals = relabel_rows(batch, how, seed=0).obs["desired_goal"].reshape(draws, -1)[:, t]
+    return {"goals": np.unique(goals).tolist()}
+
+
+def her_relabel(
+    next_achieved: float,
+    new_goal: float,
+    tolerance: float,
+    terminated: bool,
+    truncated: bool,
+    ends_on_success: bool,
+    gamma: float,
+    next_q: float,
+) -> Any:
+    def met(achieved: Any, desired: Any, info: Any) -> Any:
+        return np.abs(achieved - desired) <= tolerance
+
+    def ends(achieved: Any, desired: Any, info: Any) -> Any:
+        return met(achieved, desired, info) & ends_on_success
+
+    flags = {"terminated": [terminated, False], "truncated": [truncated, True], "t": [0, 1], "episode": [0, 0]}
+    how = Hindsight("final", k=1, compute_reward=met, compute_terminated=ends)
+    new = relabel_rows(reaching([next_achieved, new_goal], **flags), how, seed=0)
+    reward, ended = float(new.reward[0]), bool(new.terminated[0])
+    target = reward + (0.0 if ended else gamma * next_q)
+    return {"reward": reward, "terminated": ended, "truncated": bool(new.truncated[0]), "target": target}

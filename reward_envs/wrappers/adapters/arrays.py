@@ -9,6 +9,7 @@ import numpy as np
 from reward_envs.wrappers.batch import Batch
 from reward_envs.wrappers.core import Method, Relabel, Spec
 from reward_envs.wrappers.errors import RewardError
+from reward_envs.wrappers.registry import as_relabel
 from reward_envs.wrappers.runner import Rewarder, Schedule, Scored
 
 
@@ -60,13 +61,9 @@ def relabel(
     return Scored(np.concatenate([p.values for p in parts]), terms, parts[-1].metrics)
 
 
-def relabel_rows(batch: Batch, how: Relabel, *, seed: int | np.random.Generator | None = None) -> Batch:
+def relabel_rows(batch: Batch, how: Relabel | str, *, seed: int | np.random.Generator | None = None) -> Batch:
     """Make other rows of a batch, such as hindsight goals; the batch is unchanged."""
-    if not isinstance(how, Relabel):
-        raise RewardError(
-            f"relabel_rows takes a relabeller such as Hindsight(...), got {how!r}; rewards go to relabel."
-        )
-    return how.relabel(batch, np.random.default_rng(seed))
+    return as_relabel(how).relabel(batch, np.random.default_rng(seed))
 
 
 def from_minari(dataset: Any) -> Batch:
