@@ -88,6 +88,16 @@ def test_returns_that_differ_by_the_rounding_of_their_sums_are_a_tie(method: str
 
 
 @pytest.mark.parametrize("method", BOTH)
+@pytest.mark.parametrize("returns", [[1.0, 1.0 + 1e-15], [1e-300, 2e-300], [1e300, -5e300, 2e300], [1e9, 1e9 + 1e-6]])
+def test_nearly_equal_and_extreme_returns_stay_centred(method: str, returns: list[float]) -> None:
+    """Two episodes are one deviation of a sample apart in either direction, whatever their size; the sum is 0."""
+    given = np.array(advantages(rows(returns), method))
+    assert abs(given.sum()) <= 1e-9 * np.abs(given).max()
+    if method == "group_normalise" and len(returns) == 2:
+        assert given == pytest.approx([-(0.5**0.5), 0.5**0.5])
+
+
+@pytest.mark.parametrize("method", BOTH)
 def test_open_and_unknown_episodes_do_not_count(method: str) -> None:
     """Of the returns 1, 3, 50 (open) and unknown, the first two are compared."""
     batch = rows([1.0, 3.0, 2.0, math.nan, 50.0], terminated=[1, 1, 0, 1, 0])

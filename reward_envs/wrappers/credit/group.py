@@ -100,8 +100,9 @@ class GroupNormalise(Method):
         return compared(r[0], batch, self._advantage), None
 
     def _advantage(self, returns: Float) -> Float:
-        above: Float = (returns - returns.mean()) / (returns.std(ddof=self.ddof) + self.epsilon)
-        return above
+        above, spread = _above_the_least(returns)
+        centred: Float = (above - above.mean()) / (above.std(ddof=self.ddof) + self.epsilon / spread)
+        return centred
 
 
 @register(
@@ -147,5 +148,13 @@ class LeaveOneOut(Method):
 
 
 def _above_the_others(returns: Float) -> Float:
-    above: Float = (returns - returns.mean()) * (len(returns) / (len(returns) - 1))
-    return above
+    above, spread = _above_the_least(returns)
+    centred: Float = (above - above.mean()) * (len(returns) / (len(returns) - 1)) * spread
+    return centred
+
+
+def _above_the_least(returns: Float) -> tuple[Float, float]:
+    """(the returns on a scale from 0 to 1, the scale's unit): the mean of nearly equal returns rounds too coarsely to
+    centre them, and squares of very small or large ones leave the range of floats."""
+    spread = float(np.ptp(returns))
+    return (returns - returns.min()) / spread, spread
