@@ -26,7 +26,7 @@ def row_bytes(tree: Tree, resolution: float | None = None) -> NDArray[np.uint8]:
     if isinstance(tree, Mapping | tuple):
         parts = [tree[k] for k in sorted(tree)] if isinstance(tree, Mapping) else list(tree)
         return np.concatenate([row_bytes(p, resolution) for p in parts], axis=1)
-    if tree.dtype == object:
+    if tree.dtype.kind in "OU":
         hashes = [hashlib.blake2b(str(t).encode(), digest_size=8).digest() for t in tree]
         return np.frombuffer(b"".join(hashes), dtype=np.uint8).reshape(len(tree), 8)
     if tree.dtype.kind == "f":
@@ -49,7 +49,7 @@ def features(tree: Tree, space: Any = None) -> NDArray[np.float32]:
         return np.concatenate([features(tree[k], _part(space, k)) for k in sorted(tree)], axis=1)
     if isinstance(tree, tuple):
         return np.concatenate([features(v, _part(space, i)) for i, v in enumerate(tree)], axis=1)
-    if tree.dtype == object:
+    if tree.dtype.kind in "OU":
         return np.stack([_trigrams(str(t)) for t in tree]) if len(tree) else np.zeros((0, TEXT_WIDTH), np.float32)
     kind = type(space).__name__
     if kind == "Discrete":

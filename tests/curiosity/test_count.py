@@ -129,5 +129,14 @@ def test_mistakes_get_a_sentence(text: str, sentence: str) -> None:
         parse(text)
 
 
-def test_works_on_discrete_spaces_of_gymnasium() -> None:
-    assert Rewarder("count(bits=4)", Spec(gym.spaces.Discrete(3))).step(rows([0, 1])).values.shape == (2,)
+def test_simhash_tells_discrete_states_apart() -> None:
+    """They are one-hot: as plain numbers all of them would point one way."""
+    rewarder = Rewarder("count(bits=32)", Spec(gym.spaces.Discrete(10)), seed=0)
+    assert rewarder.step(rows(np.arange(10))).values.tolist() == [1.0] * 10
+
+
+def test_texts_count_whatever_array_holds_them() -> None:
+    rewarder = Rewarder("count(power=1.0)")
+    assert rewarder.step(rows(np.array(["a", "bbb"]))).values.tolist() == [1.0, 1.0]
+    assert rewarder.step(rows(np.array(["a"], dtype=object))).values.tolist() == [0.5]
+    assert rewarder.step(rows(np.array(["a"]))).values.tolist() == [1 / 3]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reward_envs.kernels.counts import add, count_episodic, empty_memory, empty_table, hash_rows, lookup_ranked, simhash
-from reward_envs.wrappers.batch import Batch, Float
+from reward_envs.wrappers.batch import Batch, Float, Tree
 from reward_envs.wrappers.core import Method, Spec
 from reward_envs.wrappers.encode import features, row_bytes
 from reward_envs.wrappers.errors import RewardError
@@ -20,9 +20,11 @@ from reward_envs.wrappers.registry import register
 
 @dataclass
 class Visits:
-    """Lifelong counts: a hash table of keys uint64[C] and counts int64[C], and the seed of SimHash's projection."""
+    """Lifelong counts: a hash table of keys uint64[C] and counts int64[C]; for SimHash how observations become numbers,
+    and the seed of the projection."""
 
     seed: int
+    encode: Callable[[Tree], NDArray[np.float32]]
     keys: NDArray[np.uint64] = field(default_factory=lambda: empty_table()[0])
     counts: NDArray[np.int64] = field(default_factory=lambda: empty_table()[1])
     used: int = 0
@@ -40,8 +42,8 @@ class Count(Method):
 
     `r_t = 1 / N(s_{t+1})^power`, float64[N], where N counts the visit at hand: 1 at the first. Rows of one batch count
     by their order, so a batch pays what its rows would have paid one by one. With `bits = k > 0` two observations are
-    one state where `sign(A g(s))` agrees: A is a k x D matrix of standard normal numbers, g the flattened observation
-    (SimHash).
+    one state where `sign(A g(s))` agrees: A is a k x D matrix of standard normal numbers, g the flattened observation,
+    one-hot where it is discrete (SimHash).
 
     Parameters
     ----------
@@ -84,7 +86,7 @@ class Count(Method):
             raise RewardError(f"{self.label}: resolution is for exact counting; SimHash (bits={self.bits}) needs none.")
 
     def init(self, spec: Spec, rng: np.random.Generator) -> Visits:
-        return Visits(int(rng.integers(2**31)))
+        return Visits(int(rng.integers(2**31)), functools.partial(features, space=spec.observation_space))
 
     def start(self, spec: Spec, n: int) -> Any:
         return empty_memory(n) if self.episodic else None
@@ -108,7 +110,7 @@ class Count(Method):
     def _keys(self, state: Visits, batch: Batch) -> NDArray[np.uint64]:
         if not self.bits:
             return hash_rows(row_bytes(batch.next_obs, self.resolution))
-        seen = features(batch.next_obs).astype(np.float64)
+        seen = state.encode(batch.next_obs).astype(np.float64)
         return simhash(seen, _projection(state.seed, seen.shape[1], self.bits))
 
 
