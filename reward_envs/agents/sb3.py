@@ -103,8 +103,10 @@ def train(
         A folder, made where missing, for the agent (`model.zip`), what the reward learned (`reward.pt`) and what they
         were trained on (`agent.json`), which `load` reads.
 
-    >>> run = train(Plan("FrozenLake-v1", steps=64, n_envs=2, eval_episodes=2, hyperparameters={"n_steps": 32}), "task")
-    ... # doctest: +SKIP
+    >>> small = {"n_steps": 32, "batch_size": 32}
+    >>> run = train(Plan("FrozenLake-v1", steps=64, n_envs=2, eval_episodes=2, hyperparameters=small), "task")
+    >>> [row.metric for row in run.rows if row.steps == 0]
+    ['eval/length', 'eval/success_rate', 'eval/task_return']
     """
     plan = Plan(plan) if isinstance(plan, str) else plan
     began = time.perf_counter()

@@ -58,7 +58,10 @@ class DoorTask(Hooked, gym.Env[dict[str, Any], int]):
         hooks: tuple[str, ...] = (),
         render_mode: str | None = None,
     ) -> None:
+        from reward_envs.grid.view import see_fast
+
         self.inner = make(render_mode)
+        see_fast(self.inner)
         self.render_mode = render_mode
         self.reward_mode = check_reward_mode(reward_mode)
         self.observation_space, self.action_space = self.inner.observation_space, self.inner.action_space
