@@ -17,8 +17,8 @@ _OUTSIDE = Wall()
 def see_fast(env: Any) -> None:
     """Let a minigrid environment make its observations by `view`; what it observes stays the same.
 
-    minigrid copies, turns and masks a grid of objects cell by cell at each step, which is most of a step's time. Without
-    effect on a class that has a `gen_obs` or `gen_obs_grid` of its own.
+    minigrid copies, turns and masks a grid of objects cell by cell at each step, which is most of a step's time.
+    Without effect on a class that has a `gen_obs` or `gen_obs_grid` of its own.
     """
     from minigrid.minigrid_env import MiniGridEnv
 
