@@ -89,8 +89,9 @@ def test_copies_are_runs_through_the_batch_with_episodes_of_their_own() -> None:
     batch = walk([0, 1, 2, 3], truncated=[0, 1, 0])
     new = relabel_rows(batch, Hindsight(k=3, compute_reward=reached))
     assert new.t.tolist() == [0, 1, 0] * 3
-    assert new.episode.tolist() == [0, 0, 1, 2, 2, 3, 4, 4, 5]
+    assert new.episode.tolist() == [2, 2, 3, 4, 4, 5, 6, 6, 7]
     assert new.episodes().whole.tolist() == [True, False] * 3
+    assert Batch.concat([batch, new]).episodes().n == 8
 
 
 def goal_rollout(seed: int) -> Batch:
@@ -171,7 +172,19 @@ def by_hand(achieved: Any, desired: Any) -> Any:
     return 1.0 if all(a == d for a, d in zip(achieved, desired, strict=True)) else 0.0
 
 
-@pytest.mark.parametrize("f", [norm_of_all, sum_of_first_axis, by_hand])
+def checked(achieved: Any, desired: Any) -> Any:
+    """Insists on one row."""
+    assert achieved.shape == (2,)
+    return float(np.linalg.norm(achieved - desired) <= 0.1)
+
+
+def by_attribute(achieved: Any, desired: Any) -> Any:
+    """Asks something of the row that many rows cannot answer."""
+    first = achieved[0] if achieved.ndim == 1 else list(achieved[0])
+    return float(first.item() == desired[0])
+
+
+@pytest.mark.parametrize("f", [norm_of_all, sum_of_first_axis, by_hand, checked, by_attribute])
 def test_a_function_of_one_row_is_asked_row_by_row(f: Any) -> None:
     batch = goal_rollout(1).rows(np.arange(10))
     counted = Counted(f)

@@ -23,6 +23,9 @@ STRATEGIES: dict[str, Callable[[Int, Int, Int], tuple[Int, Int]]] = {
     "random": lambda at, first, last: (np.zeros_like(at), np.full_like(at, len(at))),
 }
 
+# What a function of one row may raise when it gets two.
+NOT_OF_MANY = (ArithmeticError, AssertionError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
+
 
 @register(
     "hindsight",
@@ -44,8 +47,9 @@ class Hindsight(Relabel):
     - episode: i is uniform over 0, ..., T-1;
     - random: i is any row of the batch.
 
-    Observations are dicts with `achieved_goal` and `desired_goal`. Copies of an episode have episode numbers of their
-    own; truncations stay. Hooks may depend on the goal, so the new rows have only those named in `keep`.
+    Observations are dicts with `achieved_goal` and `desired_goal`. Truncations stay, and so do streams and
+    steps; each copy of an episode has an episode number of its own, which the batch does not use. Hooks may depend on
+    the goal, so the new rows have only those named in `keep`.
 
     Parameters
     ----------
@@ -66,6 +70,8 @@ class Hindsight(Relabel):
     compute_terminated, and a function that gives no number a row.
     Misleads where what is reached is soon reached by chance and never what is asked for; and where the outcome is
     random, since only goals that luck gave are learnt from. The relabelled rows are off-policy: for replay buffers.
+    Misleads a reward that looks at more than its row: except with final, the goal changes from row to row, and an
+    episode may go on after a row that now terminates. Score new rows with step methods that have no episode memory.
 
     Source: Andrychowicz et al. 2017, "Hindsight Experience Replay", arXiv:1707.01495, algorithm 1 and section 4.5.
 
@@ -107,7 +113,7 @@ class Hindsight(Relabel):
         if self.compute_terminated is not None:
             new.terminated = self._answers(self.compute_terminated, given, len(new)).astype(np.bool_)
         if n:
-            new.episode += np.repeat(np.arange(self.k), n) * (np.ptp(batch.episode) + 1)
+            new.episode += np.repeat(np.arange(1, self.k + 1), n) * (np.ptp(batch.episode) + 1)
         new.info, new.next_info = ({h: hooks[h] for h in self.keep} for hooks in (new.info, new.next_info))
         return new
 
@@ -183,6 +189,6 @@ def _takes_many(f: Callable[..., Any], given: tuple[Tree, ...], n: int) -> bool:
         if answers.shape != (2,):
             return False
         alone = [np.asarray(f(*_rows(given, two[i : i + 1]))) for i in range(2)]
-    except (TypeError, ValueError, IndexError):  # the loop that follows raises what is really wrong
+    except NOT_OF_MANY:  # the loop that follows raises what is really wrong
         return False
     return all(a.shape == (1,) for a in alone) and bool(np.allclose(answers, np.concatenate(alone), equal_nan=True))
