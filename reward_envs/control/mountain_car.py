@@ -97,7 +97,7 @@ class MountainCar(Hooked, MountainCarEnv):
         return {"is_success": self._success, **self.hook_values()}
 
     def _steps_to_go(self) -> float:
-        return max(0.0, math.ceil((self.goal_position - float(self.state[0])) / self.max_speed))
+        return float(max(0, math.ceil((self.goal_position - float(self.state[0])) / self.max_speed)))
 
     def _progress(self) -> float:
         return self._best
