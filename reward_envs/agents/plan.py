@@ -93,7 +93,7 @@ class Plan:
 
     env: str
     algo: str = "ppo"
-    steps: int = 120_000
+    steps: int = 60_000
     n_envs: int = 0
     eval_every: int = 0
     eval_episodes: int = 20

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import time
 from collections.abc import Callable, Sequence
@@ -29,6 +30,7 @@ from reward_envs.wrappers.registry import as_method, text_or_reason
 BY_FLAG = "success is info['is_success']"
 BY_RETURN = "success is a task return above 0 (no info['is_success'])"
 NO_SUCCESS = "no success rate: no info['is_success'], and the task pays before its end"
+SIDE_BY_SIDE = 32  # environments of an evaluation, at most; one for each episode leaves none idle
 SMALLEST_IMAGE = 36  # pixels a side that SB3's convolutions need
 Progress: TypeAlias = Callable[[int], None]
 Float: TypeAlias = NDArray[np.float64]
@@ -115,7 +117,7 @@ def train(
     cls = _algorithm(plan.algo)
     method = as_method(reward)
     venv, kwargs = sb3(_vector(plan.env, plan.n_envs), method, cls, gamma=plan.gamma, seed=reward_seed)
-    settings = {**plan.hyperparameters, **kwargs}
+    settings = {**copy.deepcopy(dict(plan.hyperparameters)), **kwargs}  # SB3 writes into the dicts it is given
     model = cls(_policy(venv), venv, seed=model_seed, device=device, **settings)
     watch = _Watch(plan, eval_seed, progress)
     try:

@@ -65,6 +65,7 @@ class DoorTask(Hooked, gym.Env[dict[str, Any], int]):
         self.render_mode = render_mode
         self.reward_mode = check_reward_mode(reward_mode)
         self.observation_space, self.action_space = self.inner.observation_space, self.inner.action_space
+        self.max_steps = int(self.inner.max_steps)  # where adapters look for the time limit
         self.inner.reset(seed=0)
         self.card = Card(
             task=task,
