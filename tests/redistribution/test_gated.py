@@ -100,7 +100,8 @@ def drawn(seed: int) -> Batch:
 @given(seed=st.integers(0, 2**32 - 1), delta=st.sampled_from([-1.0, 0.0, 1.0, 2.0]), streaming=st.booleans())
 def test_gate_of_step_rewards(seed: int, delta: float, streaming: bool) -> None:
     """A shut gate makes hacking of step rewards worth nothing, an open one adds all of them; no gate and no way through
-    are the direct sum and the sparse reward; vectorised or alone, in one batch or row by row."""
+    are the direct sum and the sparse reward; streaming, nothing of the steps is paid before the end; vectorised or
+    alone, in one batch or row by row."""
     batch = drawn(seed)
     method = GatedAccumulation(Task(), LOW, delta, streaming)
     hacked = batch.copy()
@@ -117,6 +118,8 @@ def test_gate_of_step_rewards(seed: int, delta: float, streaming: bool) -> None:
         at_limit = GatedAccumulation(Task(), LOW, limit, streaming)
         assert returns(batch, relabel(batch, at_limit).values) == pytest.approx(expected)
     if streaming:
+        held_back = relabel(batch, method).values[~batch.ended]
+        np.testing.assert_array_equal(held_back, batch.reward[~batch.ended])
         runner = Rewarder(method, n=3)
         parts = cut(batch, np.random.default_rng(seed))
         together = np.concatenate([runner.step(b).values for b in parts])
