@@ -186,6 +186,7 @@ def reaching(next_achieved: Any, achieved: Any = None, **columns: Any) -> Batch:
 
 def her_goals(strategy: str, achieved: Any, next_achieved: Any, t: int, draws: int) -> Any:
     batch = reaching(next_achieved, achieved, terminated=[False] * (len(achieved) - 1) + [True])
+
     def met(achieved: Any, desired: Any, info: Any) -> Any:
         return achieved == desired
 
