@@ -8,7 +8,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 ACCENTS = {"'": "\u0301", "`": "\u0300", "^": "\u0302", '"': "\u0308", "~": "\u0303", "c": "\u0327", "v": "\u030c"}
-LETTERS = {r"\o": "ø", r"\O": "Ø", r"\aa": "å", r"\AA": "Å", r"\ss": "ß", r"\l": "ł", r"\L": "Ł", r"\i": "ı", r"\ae": "æ"}
+LETTERS = {
+    r"\o": "ø",
+    r"\O": "Ø",
+    r"\aa": "å",
+    r"\AA": "Å",
+    r"\ss": "ß",
+    r"\l": "ł",
+    r"\L": "Ł",
+    r"\i": "ı",
+    r"\ae": "æ",
+}
 
 
 @dataclass(frozen=True)

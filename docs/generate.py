@@ -93,7 +93,7 @@ def claims_list(families: Mapping[str, Sequence[registry.Entry]]) -> str:
     for entry in (e for entries in families.values() for e in entries):
         for claim in entry.claims:
             by_claim[claim.partition("(")[0]].add(entry.name)
-    rows = [(f"`{c}`", ", ".join(f"[`{n}`](#method-{n})" for n in sorted(names))) for c, names in sorted(by_claim.items())]
+    rows = [(f"`{c}`", ", ".join(f"[`{n}`](#method-{n})" for n in sorted(by_claim[c]))) for c in sorted(by_claim)]
     return (
         "## Claims\n\nA claim is the name of a property test that runs for every method that makes it. "
         "A method without a claim may have the property all the same; nobody tests it.\n\n"
@@ -137,7 +137,9 @@ def method_section(entry: registry.Entry, references: Mapping[str, Reference]) -
     for number, test in sorted(entry.covers.items()):
         lines.append(f"Covers [row {number} of the catalogue](#system-{number}), tested by `{test}`.")
     return (
-        f"(method-{entry.name})=\n## {entry.name}\n\n" + "\\\n".join(lines) + f"\n\n{markdown(text, defaults(entry.cls))}"
+        f"(method-{entry.name})=\n## {entry.name}\n\n"
+        + "\\\n".join(lines)
+        + f"\n\n{markdown(text, defaults(entry.cls))}"
     )
 
 
@@ -195,8 +197,8 @@ def environments_page() -> str:
         for cls, functions in tasks.items()
     )
     return (
-        "# Environments\n\nEach id is made by `gym.make(id, reward=..., reward_mode=..., hooks=...)` after "
-        "`import reward_envs`. The reward is sparse unless `reward_mode=\"dense\"` is given. A task truncates itself, so "
+        "# Ids and tasks\n\nEach id is made by `gym.make(id, reward=..., reward_mode=..., hooks=...)` after "
+        '`import reward_envs`. The reward is sparse unless `reward_mode="dense"` is given. A task truncates itself, so '
         f"nothing has to sit outside the reward.\n\n{head}\n\n{body}\n"
     )
 
@@ -214,7 +216,10 @@ def reference_page() -> str:
     """The public names of `reward_envs.wrappers` that are no methods, with their docstrings."""
     public = importlib.import_module("reward_envs.wrappers")
     of_methods = {e.cls.__name__ for e in registry.methods().values()}
-    parts = ["# Public names\n\nImport these from `reward_envs.wrappers`. Methods have [pages of their own](methods/index.md)."]
+    parts = [
+        "# Public names\n\nImport these from `reward_envs.wrappers`. "
+        "Methods have [pages of their own](methods/index.md)."
+    ]
     for name in (n for n in dir(public) if n not in of_methods):
         thing = getattr(public, name)
         parts.append(f"## {name}\n\n`{thing.__module__}`\n\n{markdown(sections(thing.__doc__ or ''), defaults(thing))}")
@@ -238,36 +243,26 @@ def cite(key: str, references: Mapping[str, Reference]) -> str:
 
 
 def catalogue_page() -> str:
-    """Coverage of the catalogue of published systems: in numbers, and row by row."""
-    head = "# Catalogue\n\nPublished systems that give agents rewards, and what of them is in this package. "
-    if not (ROOT / "reward_envs" / "catalogue.jsonl").is_file():
-        return head + "This build holds no catalogue.\n"
+    """The published systems: those that a method covers with a test, then the others."""
     rows = registry.catalogue()
     covered = [r for r in rows if r["covered_by"]]
-    parts: dict[str, list[Any]] = defaultdict(list)
-    for row in rows:
-        parts[row.get("part", "other")].append(row)
-    numbers = [(p.replace("_", " "), len(r), sum(bool(x["covered_by"]) for x in r)) for p, r in sorted(parts.items())]
-    body = "\n\n".join(f"## {p.replace('_', ' ').capitalize()}\n\n{systems(r)}" for p, r in sorted(parts.items()))
-    return (
-        f"{head}A row is covered where a method names it together with the test of a property that defines the system. "
-        f"{len(covered)} of {len(rows)} rows are.\n\n{table(('part', 'rows', 'covered'), numbers)}\n\n{body}\n"
-    )
-
-
-def systems(rows: Iterable[Mapping[str, Any]]) -> str:
-    """One line a system."""
     lines = [
         (
-            f'<span id="system-{r["id"]}"></span>{r["id"]}',
+            f"[{r['id']}]{{#system-{r['id']}}}",
             r["system"],
-            f"`{r['form']}`" if r.get("form") else "–",
-            ", ".join(f"[`{n}`](#method-{n})" for n in r["covered_by"]) or "–",
-            f"`{r['property_test'].rpartition('::')[2]}`" if r["property_test"] else "–",
+            ", ".join(f"[`{n}`](#method-{n})" for n in r["covered_by"]),
+            f"`{r['property_test'].partition('::')[2]}`",
         )
-        for r in rows
+        for r in covered
     ]
-    return table(("row", "system", "form", "covered by", "test of its property"), lines)
+    others = [(r["id"], r["system"]) for r in rows if not r["covered_by"]]
+    return (
+        "# Catalogue\n\nPublished systems that give agents rewards, and what of them is in this package. A row is "
+        "covered where a method names it together with the test of a property that defines the system. "
+        f"{len(covered)} of {len(rows)} rows are.\n\n"
+        f"{table(('row', 'system', 'covered by', 'test of its property'), lines)}\n\n"
+        f"## Not covered\n\n{table(('row', 'system'), others)}\n"
+    )
 
 
 # Markdown
