@@ -126,7 +126,7 @@ def _hooks(card: Any, played: list[_Episode]) -> Iterator[Finding]:
         )
         return
     for name in card.hooks:
-        values = [i.get(name) for e in played for i in e.infos]
+        values: list[Any] = [i.get(name) for e in played for i in e.infos]
         missing = sum(v is None for v in values)
         if missing:
             yield Finding("fault", f"hook {name!r} is missing in {missing} of {len(values)} infos, reset included.")

@@ -244,7 +244,7 @@ def _run(jobs: list[Job], at_once: int | None, progress: bool) -> list[str]:
         return []
     context = multiprocessing.get_context("spawn")
     counts = context.Array("q", len(todo), lock=False)
-    workers = max(1, min(at_once or len(os.sched_getaffinity(0)), len(todo)))
+    workers = max(1, min(at_once or _cores(), len(todo)))
     pool = ProcessPoolExecutor(workers, context, _start, (counts,))
     before = set(multiprocessing.active_children())
     failures: dict[int, str] = {}
@@ -266,6 +266,11 @@ def _run(jobs: list[Job], at_once: int | None, progress: bool) -> list[str]:
         raise
     pool.shutdown()
     return [failures[i] for i in sorted(failures)]
+
+
+def _cores() -> int:
+    """Those that this process may use, where the system says."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 _steps: Any = None  # of a worker: the steps made by every job, shared with the process that waits
@@ -293,11 +298,14 @@ def _work(job: Job, index: int) -> None:
         _steps[index] = min(steps, job.plan.steps)
 
     part = job.folder.with_name(f".{job.folder.name}.{os.getpid()}")
-    run = train(job.plan, job.reward, seed=job.seed, progress=note, out=part)
-    rows = [*run.rows, (job.plan.steps, "run/seconds", run.seconds)]
-    found = {"reward": job.reward, "seed": job.seed, "success_rule": run.success_rule, "rows": rows}
-    (part / "run.json").write_text(json.dumps(found) + "\n", encoding="utf-8")
-    os.replace(part, job.folder)
+    try:
+        run = train(job.plan, job.reward, seed=job.seed, progress=note, out=part)
+        rows = [*run.rows, (job.plan.steps, "run/seconds", run.seconds)]
+        found = {"reward": job.reward, "seed": job.seed, "success_rule": run.success_rule, "rows": rows}
+        (part / "run.json").write_text(json.dumps(found) + "\n", encoding="utf-8")
+        os.replace(part, job.folder)
+    finally:
+        shutil.rmtree(part, ignore_errors=True)  # gives a full disk its space back
 
 
 def _failed(job: Job, error: BaseException) -> str:
@@ -309,7 +317,10 @@ def _failed(job: Job, error: BaseException) -> str:
         return f"{job} lost its process, which often means too little memory: run again with a smaller --jobs; {kept}"
     said = str(error) if isinstance(error, RewardError) else f"{type(error).__name__}: {error}"
     trace = job.folder.with_name(f"{job.folder.name}.error.txt")
-    _write(trace, "".join(traceback.format_exception(error)))
+    try:
+        _write(trace, "".join(traceback.format_exception(error)))
+    except OSError as full:
+        return f"{job} failed: {said.rstrip('.')}; nor can its trace be written ({full.strerror}); {kept}"
     return f"{job} failed: {said.rstrip('.')} (trace in {trace}); {kept}"
 
 
@@ -319,7 +330,9 @@ def _failed(job: Job, error: BaseException) -> str:
 def _conclude(folder: Path, spec: dict[str, Any], jobs: list[Job]) -> tuple[pd.DataFrame, str]:
     import pandas as pd
 
+    from reward_envs.agents.episodes import watch
     from reward_envs.agents.report import conclude, draw
+    from reward_envs.agents.webpage import write_page
 
     found = [json.loads((j.folder / "run.json").read_text(encoding="utf-8")) for j in jobs if j.done]
     rows = [(f["reward"], f["seed"], *row) for f in found for row in f["rows"]]
@@ -334,15 +347,23 @@ def _conclude(folder: Path, spec: dict[str, Any], jobs: list[Job]) -> tuple[pd.D
     part = folder / ".results.parquet.part"
     table.to_parquet(part, index=False)
     os.replace(part, folder / "results.parquet")
-    rules = sorted({f["success_rule"] for f in found})
+    rules = "; ".join(sorted({f["success_rule"] for f in found}))
+    plan = spec["plan"]
     part = folder / ".report.part.png"
-    draw(
-        table,
-        spec["rewards"],
-        part,
-        title=answer,
-        subtitle=f"{spec['plan']['env']}, {spec['plan']['algo'].upper()}; {'; '.join(rules)}",
-    )
+    draw(table, spec["rewards"], part, title=answer, subtitle=f"{plan['env']}, {plan['algo'].upper()}; {rules}")
     os.replace(part, folder / "report.png")
-    _write(folder / "spec.json", json.dumps({**spec, "answer": answer, "success": "; ".join(rules)}, indent=2) + "\n")
+    spec = {**spec, "answer": answer, "success": rules}
+    part = folder / ".report.part.html"
+    write_page(table, spec, [watch(job.folder) for job in _first_of_each(jobs)], part)
+    os.replace(part, folder / "report.html")
+    _write(folder / "spec.json", json.dumps(spec, indent=2) + "\n")
     return table, answer
+
+
+def _first_of_each(jobs: list[Job]) -> list[Job]:
+    """The finished run of the lowest seed of each reward."""
+    first: dict[str, Job] = {}
+    for job in jobs:
+        if job.done:
+            first.setdefault(job.reward, job)
+    return list(first.values())

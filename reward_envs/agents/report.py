@@ -53,7 +53,7 @@ def conclude(table: pd.DataFrame, rewards: Sequence[str], threshold: float = THR
         if len(success.steps):
             at = steps_to(*success, threshold)
             there, middle = int(np.isfinite(at).sum()), median(at)
-            when = f"median {_thousands(middle)} steps" if math.isfinite(middle) else "median not reached"
+            when = f"median {thousands(middle)} steps" if math.isfinite(middle) else "median not reached"
             share = f"in {there} of {len(at)} seeds" + (f", {when}" if there else "")
             reached.append((-there, middle, name, share))
         if len(last.steps):
@@ -66,7 +66,8 @@ def conclude(table: pd.DataFrame, rewards: Sequence[str], threshold: float = THR
     return "Task return after training: " + "; ".join(sentence for _, sentence in sorted(returned)) + "."
 
 
-def _thousands(steps: float) -> str:
+def thousands(steps: float) -> str:
+    """Steps as a person says them: 41k."""
     return f"{steps / 1000:.3g}k" if steps >= 1000 else f"{steps:.0f}"
 
 
@@ -100,14 +101,14 @@ def draw(table: pd.DataFrame, rewards: Sequence[str], path: Path, *, title: str,
     second = ("eval/success_rate", "Success rate") if success else ("eval/length", "Episode length (steps)")
     for axes, metric, label in ((left, "eval/task_return", "Task return"), (right, *second)):
         for k, reward in enumerate(there):
-            _band(
+            band(
                 axes,
                 curves(table, reward, metric),
                 COLOURS[k % len(COLOURS)],
                 MARKERS[k % len(MARKERS)],
                 _plain(reward),
             )
-        _dress(axes, f"{label}, in evaluation")
+        dress(axes, f"{label}, in evaluation")
     if success:
         right.set_ylim(-0.03, 1.03)
         right.axhline(THRESHOLD, color="#999999", linewidth=1, linestyle=(0, (4, 4)), zorder=0)
@@ -118,7 +119,8 @@ def draw(table: pd.DataFrame, rewards: Sequence[str], path: Path, *, title: str,
     figure.savefig(path, format="png")
 
 
-def _band(axes: Any, curve: Curves, colour: str, marker: str, label: str) -> None:
+def band(axes: Any, curve: Curves, colour: str, marker: str, label: str) -> None:
+    """Draw a curve: interquartile mean, its bootstrap band, and the seeds."""
     steps, values = curve
     if not len(steps):
         return
@@ -145,18 +147,19 @@ def _terms(panels: Any, table: pd.DataFrame, rewards: Sequence[str]) -> None:
                 axes.fill_between(curve.steps, *interval([curve.values]), color=colour, alpha=0.12, linewidth=0)
             dash = TERM_DASHES[k % len(TERM_DASHES)]
             axes.plot(curve.steps, iqm(curve.values), color=colour, linewidth=2, linestyle=dash, label=_plain(name))
-        _dress(axes, "Paid per episode: " + (reward if len(reward) <= 24 else f"{reward[:22]} ..."))
+        dress(axes, "Paid per episode: " + (reward if len(reward) <= 24 else f"{reward[:22]} ..."))
         if names:
             axes.legend(frameon=False, fontsize=10)
         else:
             axes.text(0.5, 0.5, "no episode ended in training", transform=axes.transAxes, ha="center", color="#555555")
 
 
-def _dress(axes: Any, title: str) -> None:
+def dress(axes: Any, title: str) -> None:
+    """Title, steps axis and quiet grid of a panel."""
     axes.set_title(_plain(title), loc="left", fontsize=12)
     axes.set_xlim(left=0)
     axes.set_xlabel("environment steps of training", fontsize=10)
-    axes.xaxis.set_major_formatter(lambda x, _: _thousands(x) if x else "0")
+    axes.xaxis.set_major_formatter(lambda x, _: thousands(x) if x else "0")
     axes.grid(axis="y", color="#e6e6e6", linewidth=0.8)
     axes.spines[["top", "right"]].set_visible(False)
     axes.tick_params(labelsize=10)
