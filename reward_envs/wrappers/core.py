@@ -252,10 +252,18 @@ class Sum(Method):
 class Scale(Method):
     """`by` times a method, written `0.1 * method`; the term keeps the method's name.
 
-    `r = by · of`, float64[N]. Scaling the whole reward changes no optimal policy (by > 0) but does change how a learner
-    without reward normalisation learns; scaling one term of a sum sets its weight.
+    `r = by · of`, float64[N]; an unknown row stays unknown.
+
+    Parameters
+    ----------
+    of
+        The method to weigh.
+    by
+        The weight, of either sign.
 
     Raises RewardError where `by` is not finite.
+    Misleads where the whole reward is scaled: with by > 0 no optimal policy changes, but a learner without reward
+    normalisation learns at another pace.
 
     >>> from reward_envs.wrappers import Task
     >>> print(2 * (0.5 * Task()))

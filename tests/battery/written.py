@@ -5,26 +5,25 @@ from __future__ import annotations
 import dataclasses
 import doctest
 import importlib
+import inspect
 import re
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from reward_envs.wrappers import Method, parse
-from reward_envs.wrappers.registry import Entry
+from reward_envs.wrappers import parse
+from reward_envs.wrappers.registry import Entry, as_relabel, text
 from tests.battery import claims
 from tests.battery.tools import is_relabeller, rebuild
 
 BIBLIOGRAPHY = set(
-    re.findall(
-        r"^@\w+\{([^,\s]+),", resources.files("reward_envs").joinpath("references.bib").read_text("utf-8"), re.M
-    )
+    re.findall(r"^@\w+\{([^,\s]+),", resources.files("reward_envs").joinpath("references.bib").read_text("utf-8"), re.M)
 )
 
 
 def own_fields(cls: type[Any]) -> list[str]:
     """Fields that the class itself declares."""
-    return [f.name for f in dataclasses.fields(cls) if f.name in cls.__dict__.get("__annotations__", {})]
+    return [f.name for f in dataclasses.fields(cls) if f.name in inspect.get_annotations(cls)]
 
 
 def documented(cls: type[Any]) -> list[str]:
@@ -81,11 +80,10 @@ def examples_run(entry: Entry) -> None:
 
 
 def text_and_repr_rebuild(entry: Entry) -> None:
-    if is_relabeller(entry):
-        return
-    method = parse(entry.example)
-    assert isinstance(method, Method)
-    assert parse(str(method)) == method
+    read = as_relabel if is_relabeller(entry) else parse
+    method = read(entry.example)
+    assert isinstance(method, entry.cls)
+    assert read(text(method)) == method
     assert rebuild(repr(method)) == method
 
 
