@@ -55,8 +55,21 @@ def test_vector_env_terms_add_up_and_resets_pay_nothing() -> None:
     assert float(total) == pytest.approx(sum(float(r[5]) for r in rows), abs=0.02)
 
 
+def test_sb3_shaped_is_judged_by_the_tasks_reward() -> None:
+    got = numbers("sb3_shaped", 512)  # too few to learn; a rollout of random play
+    assert {k for k in got if k.endswith("_a_step")} == {
+        "task_last_task_a_step",
+        "shaped_last_task_a_step",
+        "shaped_last_potential_a_step",
+    }
+    for reward in ("task", "shaped"):
+        assert 0 <= got[f"{reward}_best_task_return"] <= 1
+        assert 0 <= got[f"{reward}_last_task_return"] <= 1
+    assert -1 < got["shaped_last_potential_a_step"] < 1
+
+
 def test_cleanrl_style_bonus_fades() -> None:
-    short, long = numbers("cleanrl_style_bonus", 256), numbers("cleanrl_style_bonus", 4_000)
+    short, long = numbers("cleanrl_style_bonus", 256), numbers("cleanrl_style_bonus", 3_000)
     assert 0 < long["last_bonus"] < short["last_bonus"] <= 0.1
     assert long["episodes"] > short["episodes"] > 0
     assert 0 <= long["first_task_return"] <= long["last_task_return"] <= 1
@@ -67,11 +80,20 @@ def test_offline_relabel_rewards_hold_what_their_pages_say() -> None:
     assert got["rows"] == 3_000 and 0 < got["task_return"] < got["episodes"]
     assert got["potential_nonzero_share"] > 0.3  # it pays all the time, and yet
     assert got["potential_of_terminated_episodes"] == pytest.approx(0, abs=1e-6)
-    assert 0 < got["count_mean"] < 0.1
+    assert 0 < got["count_mean"] < 1
     assert got["uniform_known"] <= got["rows"]
     assert got["uniform_return"] == pytest.approx(got["task_return"], abs=1e-6)
     assert 0 < got["uniform_nonzero_share"] < 0.5
     assert got["advantage_of_successes"] > 0 > got["advantage_of_failures"]
+
+
+def test_sb3_shaped_shows_the_task_and_the_terms() -> None:
+    got = numbers("sb3_shaped", 512)
+    for name in ("task", "shaped"):
+        assert 0 <= got[f"{name}_last_task_return"] <= got[f"{name}_best_task_return"] <= 1
+        assert 0 <= got[f"{name}_last_task_a_step"] < 0.1
+    assert 0 < abs(got["shaped_last_potential_a_step"]) < 0.1
+    assert "task_last_potential_a_step" not in got
 
 
 def test_every_example_has_a_test_and_says_how_to_run_it() -> None:
