@@ -31,7 +31,7 @@ def make() -> gym.Env:
 
 
 def train(reward: str, steps: int, seed: int = 0) -> dict[str, float]:
-    """What the agent earns of the task's own reward, half-way and at the end; what each term paid at last."""
+    """What the agent earns of the task's own reward, at best and at the end; what each term paid at last."""
     venv, kwargs = sb3(make_vec_env(make, N_ENVS, seed=seed), reward, PPO, gamma=0.99, seed=seed)
     model = PPO("MlpPolicy", venv, seed=seed, device="cpu", **SETTINGS, **kwargs)
     bare = make_vec_env(make, N_ENVS, seed=seed + 1)

@@ -55,19 +55,6 @@ def test_vector_env_terms_add_up_and_resets_pay_nothing() -> None:
     assert float(total) == pytest.approx(sum(float(r[5]) for r in rows), abs=0.02)
 
 
-def test_sb3_shaped_is_judged_by_the_tasks_reward() -> None:
-    got = numbers("sb3_shaped", 512)  # too few to learn; a rollout of random play
-    assert {k for k in got if k.endswith("_a_step")} == {
-        "task_last_task_a_step",
-        "shaped_last_task_a_step",
-        "shaped_last_potential_a_step",
-    }
-    for reward in ("task", "shaped"):
-        assert 0 <= got[f"{reward}_best_task_return"] <= 1
-        assert 0 <= got[f"{reward}_last_task_return"] <= 1
-    assert -1 < got["shaped_last_potential_a_step"] < 1
-
-
 def test_cleanrl_style_bonus_fades() -> None:
     short, long = numbers("cleanrl_style_bonus", 256), numbers("cleanrl_style_bonus", 3_000)
     assert 0 < long["last_bonus"] < short["last_bonus"] <= 0.1
