@@ -21,6 +21,7 @@ from reward_envs.wrappers import (
     TextError,
     function,
     parse,
+    registry,
 )
 
 
@@ -138,7 +139,7 @@ def test_names_and_text() -> None:
     assert function(lambda obs: obs).label == "function"
     assert str(function("somewhere:near")) == "function('somewhere:near', name=near)"
     with pytest.raises(TextError, match="near holds the callable .*near, which has no text"):
-        str(function(near))
+        registry.text(function(near))
 
 
 @pytest.mark.parametrize("text", ["task", "function('a.b:c')", "function('a.b:c', reads=(progress,), name=d)"])

@@ -26,6 +26,7 @@ from reward_envs.wrappers import (
     TextError,
     core,
     parse,
+    registry,
     relabel,
 )
 from tests import naive
@@ -370,7 +371,7 @@ def test_text_round_trip(text: str) -> None:
 
 def test_a_callable_has_no_text() -> None:
     with pytest.raises(TextError, match="potential holds the callable height"):
-        str(Potential(height))
+        registry.text(Potential(height))
 
 
 def test_only_a_hook_is_asked_for() -> None:
