@@ -172,15 +172,30 @@ def show(name: Annotated[str, typer.Argument(help="A method's name or an environ
 
 
 def _show_method(entry: Entry) -> None:
+    import dataclasses
     import inspect
+    from importlib import resources
 
-    console = _console()
-    console.print(f"[bold]{entry.name}[/bold]  ({entry.family}, {_scope(entry)})\n", highlight=False)
-    console.print(inspect.getdoc(entry.cls) or "", markup=False, highlight=False)
-    for title, values in (("claims", entry.claims), ("sources", entry.source), ("covers", map(str, entry.covers))):
-        if words := ", ".join(values):
-            console.print(f"\n{title}: {words}", markup=False, highlight=False)
-    console.print(f"\nexample: {entry.example}", markup=False, highlight=False)
+    from reward_envs.wrappers.registry import catalogue as read
+
+    fields = [f for f in dataclasses.fields(entry.cls) if f.init and f.name != "name"]
+    call = ", ".join(f.name if f.default is dataclasses.MISSING else f"{f.name}={f.default!r}" for f in fields)
+    bibliography = resources.files("reward_envs").joinpath("references.bib").read_text(encoding="utf-8")
+    parts = [
+        f"{entry.name}({call})    [{entry.family}, {_scope(entry)}]",
+        inspect.getdoc(entry.cls) or "",
+        "claims: " + ", ".join(entry.claims) if entry.claims else "",
+        *(_bibtex(key, bibliography) for key in entry.source),
+        *(f"covers {r['id']}, {r['system']}: {entry.covers[r['id']]}" for r in read() if r["id"] in entry.covers),
+        f"example: {entry.example}",
+    ]
+    print("\n\n".join(part for part in parts if part))
+
+
+def _bibtex(key: str, bibliography: str) -> str:
+    """The entry of a key, as it stands."""
+    found = [e for e in bibliography.split("\n@") if e.partition("{")[2].partition(",")[0].strip() == key]
+    return "@" + found[0].strip().removeprefix("@") if found else key
 
 
 def _show_environment(env_id: str) -> None:
@@ -227,8 +242,8 @@ def try_(
     columns = [batch.reward, *scored.terms.values(), scored.values]
     rows = [(str(t), *map(_number, values)) for t, *values in zip(batch.t.tolist(), *columns, strict=True)]
     rows.append(("sum", *(_number(c.sum()) for c in columns)))
-    end = "terminated" if batch.terminated[-1] else "truncated" if batch.truncated[-1] else f"cut after {steps} steps"
-    _print_rows(["step", "task's reward", *names, "paid"], rows)
+    end = "terminated" if batch.terminated[-1] else "truncated" if batch.truncated[-1] else "cut by --steps"
+    _print_rows(["step", "task's own", *names, "paid"], rows)
     print(f"random actions, seed {seed}: {end} after {len(batch)} steps")
 
 
@@ -245,13 +260,14 @@ def _print_rows(heads: list[str], rows: list[tuple[str, ...]]) -> None:
 
 @app.command()
 def catalogue(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:
-    """The published systems, and which methods here cover each."""
+    """The published systems, those first that a method here covers."""
     from reward_envs.wrappers.registry import catalogue as read
 
     rows = read()
     if as_json:
         print(json.dumps(rows, indent=2, ensure_ascii=False))
         return
+    rows.sort(key=lambda r: (not r["covered_by"], r["id"]))
     cells = [(str(r["id"]), r["system"], ", ".join(r["covered_by"]) or "-") for r in rows]
     for number, system, by in [("id", "system", "covered by"), *cells]:
         print(f"{number:>4}  {by:<28}  {system}")

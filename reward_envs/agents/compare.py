@@ -126,15 +126,17 @@ def compare(
     folder = Path(out)
     spec = _spec(plan, texts, numbers, out)
     with _writing(folder):
-        _claim(folder, spec)
+        found = _claim(folder, spec)
     todo = [
         Job(plan, reward, seed, folder / "runs" / f"{k}-{_slug(reward)}-seed{seed}")
         for seed in numbers
         for k, reward in enumerate(texts)
     ]
+    if not all(job.done for job in todo):
+        _same_versions(folder, found["versions"], spec["versions"])
     failures = _run(todo, jobs, progress)
     with _writing(folder):
-        table, answer = _conclude(folder, spec, todo)
+        table, answer = _conclude(folder, found, todo)
     return Comparison(folder, table, answer, tuple(failures))
 
 
@@ -179,11 +181,13 @@ def _versions() -> dict[str, str]:
     return found
 
 
-def _claim(folder: Path, spec: dict[str, Any]) -> None:
-    """Make the folder and write its spec, or find the same comparison in it."""
+def _claim(folder: Path, spec: dict[str, Any]) -> dict[str, Any]:
+    """Make the folder and write its spec, or find the same comparison in it; returns the spec that lies there."""
     path = folder / "spec.json"
     if path.exists():
-        _same(folder, json.loads(path.read_text(encoding="utf-8")), spec)
+        found = json.loads(path.read_text(encoding="utf-8"))
+        _same(folder, found, spec)
+        spec = found
     elif folder.is_dir() and any(folder.iterdir()):
         raise RewardError(f"{folder} holds other files: name a new folder with --out.")
     (folder / "runs").mkdir(parents=True, exist_ok=True)
@@ -191,6 +195,17 @@ def _claim(folder: Path, spec: dict[str, Any]) -> None:
         shutil.rmtree(left)
     if not path.exists():
         _write(path, json.dumps(spec, indent=2) + "\n")
+    return spec
+
+
+def _same_versions(folder: Path, was: dict[str, str], now: dict[str, str]) -> None:
+    """Runs of one comparison are made by the same code."""
+    for name in was.keys() | now.keys():
+        if was.get(name) != now.get(name):
+            raise RewardError(
+                f"{folder} was begun with {name} {was.get(name, 'missing')}, here is {now.get(name, 'none')}: finish "
+                f"it with the former, or name a new folder with --out."
+            )
 
 
 def _same(folder: Path, found: dict[str, Any], spec: dict[str, Any]) -> None:

@@ -84,7 +84,7 @@ def draw(table: pd.DataFrame, rewards: Sequence[str], path: Path, *, title: str,
     there = [r for r in rewards if len(curves(table, r, "eval/task_return").steps)]
     columns = max(2, min(3, len(there)))
     below = math.ceil(len(there) / columns)
-    lines = textwrap.wrap(_plain(title), 96)
+    lines = textwrap.wrap(_plain(title), 104)
     head = 0.26 * len(lines) + 0.6  # inches of title and subtitle
     figure = Figure(figsize=(12, head + 0.3 + 3.6 + 2.7 * below), dpi=100, layout="constrained")
     FigureCanvasAgg(figure)
@@ -112,6 +112,15 @@ def draw(table: pd.DataFrame, rewards: Sequence[str], path: Path, *, title: str,
     if success:
         right.set_ylim(-0.03, 1.03)
         right.axhline(THRESHOLD, color="#999999", linewidth=1, linestyle=(0, (4, 4)), zorder=0)
+        right.text(
+            1,
+            THRESHOLD - 0.02,
+            f"{100 * THRESHOLD:.0f} %",
+            transform=right.get_yaxis_transform(),
+            color="#777777",
+            ha="right",
+            va="top",
+        )
     handles, labels = left.get_legend_handles_labels()
     ncols = max(1, min(len(labels), 150 // (max(map(len, labels), default=1) + 8)))
     top.legend(handles, labels, loc="outside upper left", ncols=ncols, frameon=False, fontsize=11)
@@ -168,9 +177,9 @@ def dress(axes: Any, title: str) -> None:
 
 def _legend(table: pd.DataFrame) -> str:
     seeds = table["seed"].nunique()
-    if seeds == 1:
-        return "One seed: it says nothing of the spread."
-    return f"Lines: interquartile mean of {seeds} seeds, each of which is a thin line. Bands: 95 % bootstrap intervals."
+    lines = f"Lines: interquartile mean of {seeds} seeds, each a thin line; bands: 95 % bootstrap intervals."
+    below = "Below: means over the last 100 training episodes."
+    return f"{lines if seeds > 1 else 'One seed says nothing of the spread.'} {below}"
 
 
 def _plain(words: str) -> str:

@@ -6,6 +6,7 @@ import errno
 import json
 import os
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -66,7 +67,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> module.Comparison:
 
 def test_leaves_one_folder(finished: module.Comparison) -> None:
     names = {p.name for p in finished.folder.iterdir()}
-    assert names == {"results.parquet", "report.png", "spec.json", "runs"}
+    assert names == {"results.parquet", "report.png", "report.html", "spec.json", "runs"}
     assert finished.failures == ()
     runs = sorted(p.name for p in (finished.folder / "runs").iterdir())
     assert runs == [f"{k}-{slug}-seed{s}" for k, slug in enumerate(["task", "task-0.1-count"]) for s in (0, 1)]
@@ -132,6 +133,20 @@ def test_a_run_does_not_depend_on_the_others(finished: module.Comparison, tmp_pa
 def test_a_folder_of_other_settings_is_refused(finished: module.Comparison, changes: dict, words: str) -> None:
     with pytest.raises(RewardError, match=words):
         small(finished.folder, **changes)
+
+
+def test_other_versions_are_refused_only_where_runs_are_left(
+    finished: module.Comparison, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    copied = tmp_path / "copied"
+    shutil.copytree(finished.folder, copied)
+    monkeypatch.setattr(module, "_versions", lambda: {"torch": "0.0"})
+    before = json.loads((copied / "spec.json").read_text())
+    small(copied)
+    assert json.loads((copied / "spec.json").read_text()) == before
+    shutil.rmtree(copied / "runs" / "0-task-seed1")
+    with pytest.raises(RewardError, match="was begun with"):
+        small(copied)
 
 
 def test_a_folder_of_other_files_is_refused(tmp_path: Path) -> None:
