@@ -92,7 +92,8 @@ def reference(fields: dict[str, str]) -> Reference:
     links = [f"[arXiv:{arxiv}](https://arxiv.org/abs/{arxiv})"] if arxiv else []
     links += [f"<{fields['url']}>"] if "url" in fields and not arxiv else []
     links += [f"[doi:{fields['doi']}](https://doi.org/{fields['doi']})"] if "doi" in fields else []
-    text = f"{listed(people)}. *{title}.* {', '.join(details)}." + (f" {'. '.join(links)}." if links else "")
+    stop = "" if title.endswith(("?", "!")) else "."
+    text = f"{listed(people)}. *{title}{stop}* {', '.join(details)}." + (f" {'. '.join(links)}." if links else "")
     return Reference(f"{label} {year}".strip(), text)
 
 

@@ -20,6 +20,7 @@ extensions = ["myst_parser"]
 myst_enable_extensions = ["attrs_inline", "deflist"]
 myst_heading_anchors = 3
 exclude_patterns = ["_build"]
+smartquotes = False  # s' is s prime
 html_theme = "furo"
 html_title = "reward-envs"
 html_static_path = ["_static"]

@@ -192,15 +192,19 @@ def environments_page() -> str:
         rows.append((f"`{PREFIX}{name}`", card.task, ", ".join(f"`{h}`" for h in card.hooks), farthest + exact, fails))
         env.close()
     head = table(("id", "task", "hooks", "`steps_to_go` at most", "can fail"), rows)
-    body = "\n\n".join(
-        f"## {cls.__name__}\n\n{markdown(sections(cls.__doc__ or ''), defaults(cls))}{makers(cls, functions)}"
-        for cls, functions in tasks.items()
-    )
+    body = "\n\n".join(f"## {c.__name__}\n\n{task_text(c)}{makers(c, functions)}" for c, functions in tasks.items())
     return (
         "# Ids and tasks\n\nEach id is made by `gym.make(id, reward=..., reward_mode=..., hooks=...)` after "
         '`import reward_envs`. The reward is sparse unless `reward_mode="dense"` is given. A task truncates itself, so '
         f"nothing has to sit outside the reward.\n\n{head}\n\n{body}\n"
     )
+
+
+def task_text(cls: type[Any]) -> str:
+    """The docstring of a task, without the parameters that its ids fix."""
+    text, given = sections(cls.__doc__ or ""), defaults(cls)
+    text.parameters = [(names, told) for names, told in text.parameters if " = " in given.get(names.split(", ")[0], "")]
+    return markdown(text, given)
 
 
 def makers(cls: type[Any], functions: Mapping[str, Any]) -> str:
