@@ -86,6 +86,16 @@ class Draw:
         episodes = b.episodes()
         return b.rows(np.flatnonzero(episodes.whole[episodes.index]))
 
+    def goals(self) -> Batch:
+        """The same rows with the states, as points, for goals; what is asked for is never reached."""
+        batch = self.replace(discrete=False).batch()
+        asked = np.full_like(batch.obs, 9.0)
+        batch.obs, batch.next_obs = (
+            {"observation": o, "achieved_goal": o.copy(), "desired_goal": asked.copy()}
+            for o in (batch.obs, batch.next_obs)
+        )
+        return batch
+
 
 def draws() -> st.SearchStrategy[Draw]:
     """Recipes of small batches."""

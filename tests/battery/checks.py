@@ -1,6 +1,7 @@
 """What every method is held to, whatever it claims: one function a property, collected in CHECKS.
 
-A check takes a registry entry and a drawn batch's recipe, and fails by an AssertionError.
+A check takes a registry entry and a drawn batch's recipe, and fails by an AssertionError. Relabellers, which make rows
+and not rewards, are held to MADE_ROWS instead.
 """
 
 from __future__ import annotations
@@ -12,8 +13,8 @@ from typing import TypeAlias
 
 import numpy as np
 
-from reward_envs.wrappers import Rewarder, Scope, parse
-from reward_envs.wrappers.registry import Entry
+from reward_envs.wrappers import Rewarder, Scope, parse, relabel_rows
+from reward_envs.wrappers.registry import Entry, as_relabel
 from reward_envs.wrappers.state import export
 from tests.batches import Draw
 from tests.battery.tools import (
@@ -32,6 +33,7 @@ from tests.battery.tools import (
 
 Check: TypeAlias = Callable[[Entry, Draw], None]
 CHECKS: dict[str, Check] = {}
+MADE_ROWS: dict[str, Check] = {}
 
 
 def check(f: Check) -> Check:
@@ -180,6 +182,65 @@ def reads_named_hooks_only(entry: Entry, draw: Draw) -> None:
 def method_pickles(entry: Entry, draw: Draw) -> None:
     method = parse(entry.example)
     assert pickle.loads(pickle.dumps(method)) == method
+
+
+def of_rows(f: Check) -> Check:
+    MADE_ROWS[f.__name__] = f
+    return f
+
+
+@of_rows
+def relabelling_leaves_its_input(entry: Entry, draw: Draw) -> None:
+    """The new rows share no memory with the old ones either: each may be written over."""
+    batch = draw.goals()
+    before = [a.copy() for a in arrays(batch)]
+    new = relabel_rows(batch, entry.example, seed=0)
+    spoil(new)
+    for was, now in zip(before, arrays(batch), strict=True):
+        equal(now, was)
+
+
+@of_rows
+def same_generator_same_rows(entry: Entry, draw: Draw) -> None:
+    batch = draw.goals()
+    one, two = (relabel_rows(batch.copy(), entry.example, seed=3) for _ in range(2))
+    assert len(arrays(one)) == len(arrays(two))
+    for a, b in zip(arrays(one), arrays(two), strict=True):
+        equal(a, b)
+
+
+@of_rows
+def made_rows_are_aligned(entry: Entry, draw: Draw) -> None:
+    """The new rows are the old transitions, in their order, once or more, with columns of the old types; an episode
+    that comes again has a number of its own each time."""
+    batch = draw.goals()
+    new = relabel_rows(batch, entry.example, seed=0)
+    n = len(batch)
+    assert len(new) % n == 0
+    assert {len(a) for a in arrays(new)} == {len(new)}
+    copies = np.stack([np.repeat(np.arange(len(new) // n), n), np.tile(batch.episode, len(new) // n)])
+    pairs, numbers = np.unique(copies, axis=1), np.unique(np.vstack([copies, new.episode]), axis=1)
+    assert pairs.shape[1] == numbers.shape[1] == len(np.unique(new.episode)), "episodes are mixed up"
+    for name in ("stream", "t", "group", "action"):
+        was, now = getattr(batch, name), getattr(new, name)
+        assert now.dtype == was.dtype
+        equal(now, np.tile(was, len(new) // n))
+    for name in ("obs", "next_obs"):
+        was, now = getattr(batch, name), getattr(new, name)
+        assert now.keys() == was.keys() and all(now[k].dtype == was[k].dtype for k in was)
+        equal(now["observation"], np.tile(was["observation"], (len(new) // n, 1)))
+    assert new.reward.dtype == np.float64 and np.isfinite(new.reward[new.known]).all()
+
+
+@of_rows
+def relabelling_takes_no_rows(entry: Entry, draw: Draw) -> None:
+    assert len(relabel_rows(draw.goals().rows([]), entry.example, seed=0)) == 0
+
+
+@of_rows
+def relabeller_pickles(entry: Entry, draw: Draw) -> None:
+    how = as_relabel(entry.example)
+    assert pickle.loads(pickle.dumps(how)) == how
 
 
 def memory_is_bounded(entry: Entry, discrete: bool) -> None:

@@ -19,7 +19,7 @@ from reward_envs.agents.tabular import MDP, optimal_actions, rows, value_iterati
 from reward_envs.wrappers import Batch, Method, Relabel, Task, relabel_rows
 from reward_envs.wrappers.core import resolve
 from tests import drawn
-from tests.batches import GAMMA, POINTS, Draw, seen
+from tests.batches import GAMMA, Draw, seen
 from tests.battery.tools import close, equal, pieces, play, runner
 
 Float: TypeAlias = NDArray[np.float64]
@@ -138,8 +138,9 @@ def policy_invariant(method: Method, draw: Draw) -> None:
 
 
 def _possible(mdp: MDP, draw: Draw) -> Batch:
-    """Every possible transition as a row, with hooks of the states."""
+    """Every possible transition as the first row of an episode, with hooks of the states."""
     batch, r = drawn.transitions(mdp), rows(mdp)
+    batch.episode, batch.t = np.arange(len(batch)), np.zeros(len(batch), dtype=np.int64)
     tables = {"steps_to_go": draw.rng.integers(0, 8, drawn.STATES).astype(float), "progress": draw.rng.random(6)}
     batch.info, batch.next_info = ({k: v[r[at]] for k, v in tables.items()} for at in ("state", "next_state"))
     batch.obs, batch.next_obs = (seen(r[at], draw.discrete) for at in ("state", "next_state"))
@@ -157,8 +158,11 @@ def resets_each_episode(method: Method, draw: Draw) -> None:
 
 @claim
 def cut_invariant(method: Method, draw: Draw) -> None:
-    """However the rows were cut into batches, they pay the same."""
-    equal(play(runner(method, draw), pieces(method, draw)), paid(method, draw, draw.batch()))
+    """However the rows were cut into batches, one by one too, they pay the same."""
+    batch = draw.batch()
+    whole = paid(method, draw, batch)
+    equal(play(runner(method, draw), pieces(method, draw)), whole)
+    equal(play(runner(method, draw), [batch.rows([i]) for i in range(len(batch))]), whole)
 
 
 # an episode's rewards
@@ -265,20 +269,10 @@ def singleton_gives(method: Method, draw: Draw, value: float) -> None:
 # made rows
 
 
-def goal_batch(draw: Draw) -> Batch:
-    """The drawn batch, whose states are goals too; what is asked for is never reached."""
-    batch = draw.replace(discrete=False).batch()
-    asked = np.full((len(batch), POINTS.shape[1]), 9.0)
-    batch.obs, batch.next_obs = (
-        {"observation": o, "achieved_goal": o.copy(), "desired_goal": asked.copy()} for o in (batch.obs, batch.next_obs)
-    )
-    return batch
-
-
 @claim
 def goals_were_reached(how: Relabel, draw: Draw) -> None:
     """What a row now asks for was reached by its own episode, at its s' or later; what it reached itself stays."""
-    batch = goal_batch(draw)
+    batch = draw.goals()
     new = relabel_rows(batch, how, seed=draw.seed)
     equal(new.obs["desired_goal"], new.next_obs["desired_goal"])
     for i, goal in enumerate(new.obs["desired_goal"]):
@@ -291,7 +285,7 @@ def goals_were_reached(how: Relabel, draw: Draw) -> None:
 @claim
 def pays_its_goal(how: Any, draw: Draw) -> None:
     """Reward and termination are the task's own for the new goal, row by row; truncations stay."""
-    batch = goal_batch(draw)
+    batch = draw.goals()
     new = relabel_rows(batch, how, seed=draw.seed)
     for column, function in (("reward", how.compute_reward), ("terminated", how.compute_terminated)):
         answer = resolve(function, how)

@@ -12,12 +12,13 @@ from reward_envs.wrappers import NonFiniteError, RewardError, methods, parse
 from reward_envs.wrappers.registry import Entry, as_relabel
 from tests.batches import Draw, draws
 from tests.battery import claims
-from tests.battery.checks import CHECKS, memory_is_bounded, pays_something
+from tests.battery.checks import CHECKS, MADE_ROWS, memory_is_bounded, pays_something
 from tests.battery.tools import is_relabeller, runner
 from tests.battery.written import WRITTEN
 
 ENTRIES = methods()
 REWARDS = {name: e for name, e in ENTRIES.items() if not is_relabeller(e)}
+RELABELLERS = {name: e for name, e in ENTRIES.items() if is_relabeller(e)}
 CLAIMS = [(name, c) for name, e in ENTRIES.items() for c in e.claims]
 
 
@@ -34,6 +35,17 @@ def test_method(name: str, what: str) -> None:
     @given(draw=draws())
     def check(draw: Draw) -> None:
         CHECKS[what](REWARDS[name], draw)
+
+    check()
+
+
+@pytest.mark.parametrize("what", MADE_ROWS)
+@pytest.mark.parametrize("name", RELABELLERS)
+def test_relabeller(name: str, what: str) -> None:
+    @settings(max_examples=12)
+    @given(draw=draws())
+    def check(draw: Draw) -> None:
+        MADE_ROWS[what](RELABELLERS[name], draw)
 
     check()
 

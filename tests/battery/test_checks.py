@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from reward_envs.wrappers import Batch, HookError, Method, RewardError, registry
+from reward_envs.wrappers import Batch, HookError, Method, Relabel, RewardError, registry
 from reward_envs.wrappers.registry import Entry
 from tests.batches import Draw
 from tests.battery import checks
@@ -158,10 +158,66 @@ FAILS: list[tuple[str, Any]] = [
 ]
 
 
+class Sound(Relabel):
+    """The rows as they are, in memory of their own."""
+
+    def relabel(self, batch: Batch, rng: np.random.Generator) -> Batch:
+        return batch.copy()
+
+
+class HandsItsInputOn(Sound):
+    def relabel(self, batch: Batch, rng: np.random.Generator) -> Batch:
+        new = batch.copy()
+        new.next_obs = batch.next_obs
+        return new
+
+
+class ShufflesWithAnother(Sound):
+    def relabel(self, batch: Batch, rng: np.random.Generator) -> Batch:
+        new = batch.copy()
+        new.reward = np.random.default_rng().random(len(batch))
+        return new
+
+
+class MixesRows(Sound):
+    def relabel(self, batch: Batch, rng: np.random.Generator) -> Batch:
+        return batch.rows(rng.permutation(len(batch)))
+
+
+class MixesEpisodes(Sound):
+    def relabel(self, batch: Batch, rng: np.random.Generator) -> Batch:
+        return Batch.concat([batch.copy(), batch.copy()])
+
+
+class NeedsRows(Sound):
+    def relabel(self, batch: Batch, rng: np.random.Generator) -> Batch:
+        new = batch.copy()
+        new.episode -= new.episode.min()
+        return new
+
+
+def unpicklable_relabeller() -> type[Relabel]:
+    class Local(Sound):
+        pass
+
+    return Local
+
+
+MADE_WRONG: list[tuple[str, Any]] = [
+    ("relabelling_leaves_its_input", HandsItsInputOn),
+    ("same_generator_same_rows", ShufflesWithAnother),
+    ("made_rows_are_aligned", MixesRows),
+    ("made_rows_are_aligned", MixesEpisodes),
+    ("relabelling_takes_no_rows", NeedsRows),
+    ("relabeller_pickles", unpicklable_relabeller()),
+]
+
+
 @contextmanager
 def entered(cls: type[Any]) -> Iterator[Entry]:
     """An entry of this class, taken out again."""
-    registry.register("suspect", example="suspect", family="tests", claims=("nonnegative",))(cls)
+    role = "rows" if issubclass(cls, Relabel) else "add"
+    registry.register("suspect", example="suspect", family="tests", claims=("nonnegative",), role=role)(cls)
     try:
         yield registry.methods()["suspect"]
     finally:
@@ -172,10 +228,10 @@ def run(what: str, cls: type[Any]) -> None:
     RemembersOutside.rows = 0
     with entered(cls) as entry:
         for seed in range(6):
-            checks.CHECKS[what](entry, Draw(seed, unknown=0.2, discrete=seed % 2 == 0))
+            (checks.CHECKS | checks.MADE_ROWS)[what](entry, Draw(seed, unknown=0.2, discrete=seed % 2 == 0))
 
 
-@pytest.mark.parametrize(("what", "cls"), FAILS)
+@pytest.mark.parametrize(("what", "cls"), FAILS + MADE_WRONG)
 def test_what_is_forbidden_is_found_out(what: str, cls: Any) -> None:
     with pytest.raises(FOUND_OUT):
         run(what, cls)
@@ -186,8 +242,14 @@ def test_a_sound_method_passes(what: str) -> None:
     run(what, Good)
 
 
+@pytest.mark.parametrize("what", checks.MADE_ROWS)
+def test_a_sound_relabeller_passes(what: str) -> None:
+    run(what, Sound)
+
+
 def test_every_check_has_a_method_that_fails() -> None:
     assert {what for what, _ in FAILS} == set(checks.CHECKS)
+    assert {what for what, _ in MADE_WRONG} == set(checks.MADE_ROWS)
 
 
 def test_a_memory_that_grows_and_a_method_that_pays_nothing_are_found_out() -> None:
