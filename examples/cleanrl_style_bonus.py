@@ -34,6 +34,7 @@ def main(steps: int, seed: int = 0) -> None:
     obs, _ = envs.reset(seed=seed)
     episode, t, played = np.arange(N), np.zeros(N, np.int64), N
     returns: list[float] = []
+    bonuses: list[float] = []
     for _ in range(max(1, steps // (N * ROLLOUT))):
         rows: list[dict[str, np.ndarray]] = []
         for _ in range(ROLLOUT):
@@ -53,12 +54,14 @@ def main(steps: int, seed: int = 0) -> None:
 
         batch = Batch.of(**{name: np.concatenate([row[name] for row in rows]) for name in rows[0]})
         scored = rewarder.step(batch)
+        bonuses.append(scored.terms["count"].mean())
         learn(net, optimiser, batch, scored.values)
     tenth = max(1, len(returns) // 10)
     print(f"episodes {len(returns)}")
     print(f"first_task_return {np.mean(returns[:tenth]):.3f}")
     print(f"last_task_return {np.mean(returns[-tenth:]):.3f}")
-    print(f"last_bonus {scored.terms['count'].mean():.4f}")
+    print(f"first_bonus {bonuses[0]:.4f}")
+    print(f"last_bonus {bonuses[-1]:.4f}")
 
 
 def learn(net: nn.Module, optimiser: torch.optim.Optimizer, batch: Batch, paid: np.ndarray) -> None:

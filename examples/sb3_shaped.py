@@ -36,7 +36,7 @@ def train(reward: str, steps: int, seed: int = 0) -> dict[str, float]:
     model = PPO("MlpPolicy", venv, seed=seed, device="cpu", **SETTINGS, **kwargs)
     bare = make_vec_env(make, N_ENVS, seed=seed + 1)
     evaluation = TrueRewardEvalCallback(
-        bare, eval_freq=max(1, steps // N_ENVS // 4), n_eval_episodes=8, deterministic=False
+        bare, eval_freq=max(1, steps // N_ENVS // 2), n_eval_episodes=8, deterministic=False
     )
     model.learn(steps, callback=evaluation)
     earned = {"best_task_return": evaluation.best_mean_reward, "last_task_return": evaluation.last_mean_reward}

@@ -56,10 +56,10 @@ def test_vector_env_terms_add_up_and_resets_pay_nothing() -> None:
 
 
 def test_cleanrl_style_bonus_fades() -> None:
-    short, long = numbers("cleanrl_style_bonus", 256), numbers("cleanrl_style_bonus", 3_000)
-    assert 0 < long["last_bonus"] < short["last_bonus"] <= 0.1
-    assert long["episodes"] > short["episodes"] > 0
-    assert 0 <= long["first_task_return"] <= long["last_task_return"] <= 1
+    got = numbers("cleanrl_style_bonus", 2_000)
+    assert 0 < got["last_bonus"] < got["first_bonus"] <= 0.1
+    assert 10 < got["episodes"] < 2_000
+    assert 0 <= got["first_task_return"] <= 1 and 0 <= got["last_task_return"] <= 1
 
 
 def test_offline_relabel_rewards_hold_what_their_pages_say() -> None:
