@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from reward_envs.wrappers.adapters.env import _one
-from reward_envs.wrappers.adapters.rows import Rows, hook_column, request_hooks
+from reward_envs.agents.play import play
 from reward_envs.wrappers.batch import Batch
 from reward_envs.wrappers.core import Scope
 from reward_envs.wrappers.errors import RewardError
@@ -54,13 +53,22 @@ def watch(folder: str | Path, *, seed: int = 0, steps: int = 120) -> dict[str, A
         os.environ.setdefault("SDL_VIDEODRIVER", "dummy")  # pygame draws into memory where there is no screen
     model = load(folder)
     venv: Any = model.get_env()
+    rewarder = venv.rewarder
+    env = _drawable(plan.env)
+    frames: list[str | None] = []
+
+    def act(obs: Any) -> Any:
+        action, _ = model.predict(obs, deterministic=bool(plan.deterministic))
+        return action.item() if np.ndim(action) == 0 else action
+
     with th.random.fork_rng(devices=[]):
         th.manual_seed(seed)
-        batch, frames = _play(plan, model, venv.rewarder.method, seed, steps)
+        batch, _ = play(env, rewarder.method, act, seed=seed, steps=steps, look=lambda: frames.append(_frame(env)))
+    env.close()
     venv.close()
-    labels = [t.label for t in venv.rewarder.method.terms]
-    grouped = venv.rewarder.method.scope is Scope.GROUP
-    terms = {} if grouped else venv.rewarder.freeze(n=1).step(batch).terms
+    labels = [t.label for t in rewarder.method.terms]
+    grouped = rewarder.method.scope is Scope.GROUP
+    terms = {} if grouped else rewarder.freeze(n=1).step(batch).terms
     values = np.stack([terms[name] for name in labels], axis=1) if terms else np.zeros((len(batch), 0))
     return {
         "reward": said["reward"],
@@ -68,33 +76,9 @@ def watch(folder: str | Path, *, seed: int = 0, steps: int = 120) -> dict[str, A
         "values": [[None if np.isnan(v) else round(float(v), 6) for v in row] for row in values],
         "task": batch.reward.tolist(),
         "actions": [str(np.round(a, 2).tolist()) for a in batch.action],
-        "frames": frames,
+        "frames": [f for f in frames if f is not None],
         "end": _end(batch),
     }
-
-
-def _play(plan: Any, model: Any, method: Any, seed: int, steps: int) -> tuple[Batch, list[str]]:
-    env = _drawable(plan.env)
-    request_hooks(method, env.has_wrapper_attr, lambda name, *a: env.get_wrapper_attr(name)(*a))
-    rows = Rows(1, method.hooks, env.action_space)
-
-    def hooks(info: dict[str, Any]) -> dict[str, Any]:
-        return {name: hook_column(name, [info.get(name)]) for name in rows.hooks}
-
-    obs, info = env.reset(seed=seed)
-    rows.begin(_one(obs), hooks(info))
-    frames, parts = [_frame(env)], []
-    for _ in range(steps):
-        action, _ = model.predict(obs, deterministic=bool(plan.deterministic))
-        action = action.item() if np.ndim(action) == 0 else action
-        obs, reward, terminated, truncated, info = env.step(action)
-        parts.append(rows.transition(_one(action), _one(obs), reward, terminated, truncated, hooks(info)).copy())
-        rows.advance()
-        frames.append(_frame(env))
-        if terminated or truncated:
-            break
-    env.close()
-    return Batch.concat(parts), [f for f in frames if f is not None]
 
 
 def _drawable(env_id: str) -> Any:

@@ -23,7 +23,7 @@ from stable_baselines3.common.vec_env import DummyVecEnv, VecEnv
 
 from reward_envs.agents.plan import Plan, make
 from reward_envs.wrappers.adapters.sb3_record import VecRecorder
-from reward_envs.wrappers.adapters.sb3_train import _algorithm, sb3
+from reward_envs.wrappers.adapters.sb3_train import algorithm_class, sb3
 from reward_envs.wrappers.core import Method
 from reward_envs.wrappers.registry import as_method, text_or_reason
 
@@ -114,7 +114,7 @@ def train(
     began = time.perf_counter()
     th.set_num_threads(threads)
     model_seed, reward_seed, eval_seed = (int(s) >> 1 for s in np.random.SeedSequence(seed).generate_state(3))
-    cls = _algorithm(plan.algo)
+    cls = algorithm_class(plan.algo)
     method = as_method(reward)
     venv, kwargs = sb3(_vector(plan.env, plan.n_envs), method, cls, gamma=plan.gamma, seed=reward_seed)
     settings = {**copy.deepcopy(dict(plan.hyperparameters)), **kwargs}  # SB3 writes into the dicts it is given
@@ -253,7 +253,7 @@ def load(folder: str | Path, reward: Method | str | None = None, *, device: str 
     folder = Path(folder)
     said = json.loads((folder / "agent.json").read_text(encoding="utf-8"))
     plan = Plan(**said["plan"])
-    cls = _algorithm(plan.algo)
+    cls = algorithm_class(plan.algo)
     method = as_method(said["reward"] if reward is None else reward)
     venv, _ = sb3(_vector(plan.env, plan.n_envs), method, cls, gamma=plan.gamma)
     venv.rewarder.load_state_dict(_to_arrays(th.load(folder / "reward.pt", weights_only=True)))

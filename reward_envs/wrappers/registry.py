@@ -170,7 +170,8 @@ def _tree(text: str) -> ast.expr:
     try:
         return ast.parse(text.strip(), mode="eval").body
     except SyntaxError as error:
-        raise TextError(f"cannot read {text!r}: {error.msg} at character {error.offset}.") from None
+        at = f"at character {error.offset}" if error.offset else "at its end"
+        raise TextError(f"cannot read {text!r}: {error.msg} {at}.") from None
 
 
 def _reward(node: ast.expr, text: str) -> Method:

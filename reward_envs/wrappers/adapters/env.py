@@ -5,11 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import gymnasium as gym
-import numpy as np
 from gymnasium.utils import RecordConstructorArgs
 
-from reward_envs.wrappers.adapters.rows import Plugged, hook_column, request_hooks
-from reward_envs.wrappers.batch import Tree
+from reward_envs.wrappers.adapters.rows import Plugged, hook_column, one_row, request_hooks
 from reward_envs.wrappers.core import Method, Scope, Spec
 from reward_envs.wrappers.registry import as_method, text_or_reason
 from reward_envs.wrappers.runner import Rewarder, Schedule
@@ -42,7 +40,7 @@ class RewardWrapper(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
     >>> _ = env.reset(seed=0)
     >>> _, reward, _, _, info = env.step(1)
     >>> reward, info["task_reward"], info["reward/count"]
-    (1.0, 0, 1.0)
+    (1.0, 0.0, 1.0)
     """
 
     __module__ = "reward_envs.wrappers"  # the entry point that specs record; it outlives moved files
@@ -82,16 +80,16 @@ class RewardWrapper(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         obs, info = self.env.reset(seed=seed, options=options)
-        self._plugged.rows.begin(_one(obs), self._hooks(info))
+        self._plugged.rows.begin(one_row(obs), self._hooks(info))
         self._totals = [0.0] * len(self._keys)
         return obs, info
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         obs, task, terminated, truncated, info = self.env.step(action)
         plugged = self._plugged
-        batch = plugged.rows.transition(_one(action), _one(obs), task, terminated, truncated, self._hooks(info))
+        batch = plugged.rows.transition(one_row(action), one_row(obs), task, terminated, truncated, self._hooks(info))
         scored = plugged.score(batch)
-        info["task_reward"] = task
+        info["task_reward"] = float(task)
         totals = self._totals
         totals[0] += batch.reward.item()
         for i, values in enumerate(scored.terms.values(), start=1):
@@ -106,16 +104,3 @@ class RewardWrapper(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
     def _hooks(self, info: dict[str, Any]) -> dict[str, Any]:
         hooks = self._plugged.rows.hooks
         return {name: hook_column(name, [info.get(name)]) for name in hooks} if hooks else {}
-
-
-def _one(value: Tree) -> Tree:
-    """A batch of one row, without a copy where it can be."""
-    if type(value) is np.ndarray:
-        return value[None]
-    if isinstance(value, dict):
-        return {k: _one(v) for k, v in value.items()}
-    if isinstance(value, tuple):
-        return tuple(_one(v) for v in value)
-    if isinstance(value, str):
-        return np.array([value], dtype=object)
-    return np.asarray(value)[None]

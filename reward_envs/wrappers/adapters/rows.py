@@ -123,6 +123,19 @@ def _as_arrays(obs: Tree) -> Tree:
     return np.asarray(obs, dtype=object) if isinstance(obs, list) and isinstance(obs[0], str) else np.asarray(obs)
 
 
+def one_row(value: Tree) -> Tree:
+    """A batch of one row, without a copy where it can be."""
+    if type(value) is np.ndarray:
+        return value[None]
+    if isinstance(value, dict):
+        return {k: one_row(v) for k, v in value.items()}
+    if isinstance(value, tuple):
+        return tuple(one_row(v) for v in value)
+    if isinstance(value, str):
+        return np.array([value], dtype=object)
+    return np.asarray(value)[None]
+
+
 def _write(into: Tree, values: Tree, where: NDArray[np.intp] | None = None) -> None:
     """Copy batched values into the columns, all rows or those of `where`."""
     if type(into) is np.ndarray:

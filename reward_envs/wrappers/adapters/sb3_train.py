@@ -72,7 +72,7 @@ def sb3(
     >>> sorted(model.rollout_buffer.terms)
     ['count', 'task']
     """
-    cls = _algorithm(algo)
+    cls = algorithm_class(algo)
     admitted = admit(method, "sb3()", Scope.EPISODE)
     vector = with_vec_statistics(DummyVecEnv([lambda: venv]) if isinstance(venv, gym.Env) else venv)
     warn_of_statistics_above(vector)
@@ -109,7 +109,7 @@ def _buffer(cls: type[BaseAlgorithm], of_dicts: bool) -> dict[str, Any]:
     )
 
 
-def _algorithm(algo: type[BaseAlgorithm] | str) -> type[BaseAlgorithm]:
+def algorithm_class(algo: type[BaseAlgorithm] | str) -> type[BaseAlgorithm]:
     if isinstance(algo, type) and issubclass(algo, BaseAlgorithm):
         return algo
     known: dict[str, type[BaseAlgorithm]] = {}
