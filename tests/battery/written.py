@@ -56,7 +56,7 @@ def says_what_it_is(entry: Entry) -> None:
     assert entry.role in ("add", "replace", "rows")
     assert (entry.role == "rows") == is_relabeller(entry)
     if entry.source:
-        assert "Source:" in entry.cls.__doc__
+        assert "Source:" in (entry.cls.__doc__ or "")
 
 
 def claims_are_known(entry: Entry) -> None:
