@@ -114,6 +114,12 @@ def test_few_blocks_are_left_out_and_each_says_why() -> None:
     assert len(told) <= LEFT_OUT, told
 
 
+@pytest.mark.parametrize("page", PAGES[:2], ids=lambda p: p.name)  # Sphinx sees to the others
+def test_links_lead_to_files(page: Path) -> None:
+    links = re.findall(r"\]\(([^)#]+)", page.read_text(encoding="utf-8"))
+    assert [link for link in links if "://" not in link and not (page.parent / link).exists()] == []
+
+
 def test_every_fence_of_code_is_found() -> None:
     for page in PAGES:
         fences = re.findall(r"^ *```(?:python|pycon|output)", page.read_text(encoding="utf-8"), re.M)
