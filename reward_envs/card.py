@@ -25,8 +25,6 @@ class Card:
         Smallest and largest return of an episode.
     exact
         False where `steps_to_go` is only a lower bound.
-    covers
-        Rows of the catalogue that the environment is the form of, each with the test of its property.
     """
 
     task: str
@@ -36,4 +34,3 @@ class Card:
     failing_ends: bool | None = None
     reward_range: tuple[float, float] | None = None
     exact: bool = True
-    covers: tuple[tuple[int, str], ...] = ()

@@ -14,10 +14,12 @@ PREFIX = "reward_envs/"
 
 @dataclass(frozen=True)
 class Row:
-    """An id's maker "module:function" under `reward_envs`, its fixed keywords, and its family."""
+    """An id's maker "module:function" under `reward_envs`, its fixed keywords, and the catalogue rows that it covers,
+    each with the test of its property."""
 
     maker: str
     kwargs: Mapping[str, Any] = field(default_factory=dict)
+    covers: Mapping[int, str] = field(default_factory=dict)
 
     @property
     def family(self) -> str:

@@ -30,6 +30,7 @@ _PUBLIC = {
     "from_minari": "adapters.arrays",
     "relabel": "adapters.arrays",
     "relabel_rows": "adapters.arrays",
+    "RecordedMonitor": "adapters.sb3_monitor",
     "RewardWrapper": "adapters.env",
     "VectorRewardWrapper": "adapters.vector",
     "VecReward": "adapters.sb3_vec",
@@ -47,6 +48,8 @@ def __getattr__(name: str) -> Any:
         module = importlib.import_module(f"reward_envs.wrappers.{_PUBLIC[name]}")
         globals()[name] = value = getattr(module, name)
         return value
+    if name == "__all__":
+        return __dir__()
     if name.startswith("_"):
         raise AttributeError(f"module 'reward_envs.wrappers' has no attribute {name!r}")
     entries = importlib.import_module("reward_envs.wrappers.registry").methods().values()

@@ -100,11 +100,12 @@ class Method:
     def __post_init__(self) -> None:
         own = self.text_name or type(self).__name__.lower()
         for f in dataclasses.fields(self):
-            value, kinds = getattr(self, f.name), _LITERALS.get(str(f.type).removesuffix(" | None"))
-            if kinds and not (value is None and "None" in str(f.type)):
+            value, wanted = getattr(self, f.name), getattr(f.type, "__name__", str(f.type))
+            kinds = _LITERALS.get(wanted.removesuffix(" | None"))
+            if kinds and not (value is None and "None" in wanted):
                 if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
-                    raise RewardError(f"{own}: {f.name}={value!r}, but {f.name} takes a {f.type}.")
-            elif str(f.type) == "Method" and not isinstance(value, Method):
+                    raise RewardError(f"{own}: {f.name}={value!r}, but {f.name} takes a {wanted}.")
+            elif wanted == "Method" and not isinstance(value, Method):
                 raise RewardError(f"{own}: {f.name}={value!r}, but {f.name} takes a reward method.")
 
     # the protocol

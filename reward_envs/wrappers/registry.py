@@ -83,8 +83,9 @@ def register(
     """
 
     def enter(cls: _T) -> _T:
-        if name in _entries and _entries[name].cls is not cls:
-            raise RewardError(f"a method called {name!r} is registered already: {_entries[name].cls}.")
+        before = _entries[name].cls if name in _entries else cls
+        if (before.__module__, before.__qualname__) != (cls.__module__, cls.__qualname__):
+            raise RewardError(f"a method called {name!r} is registered already: {before}.")
         cls.text_name = name
         sources = (source,) if isinstance(source, str) else source
         _entries[name] = Entry(
@@ -113,14 +114,22 @@ def methods() -> dict[str, Entry]:
 
 
 def catalogue() -> list[dict[str, Any]]:
-    """The catalogue's rows with the methods that cover each, and the test of the row's property."""
+    """The catalogue's rows with what covers each, and the test of the row's property.
+
+    Methods and environments can cover a row; an environment alone covers only rows that are environments.
+    """
+    from reward_envs.registration import IDS, PREFIX
+
     lines = resources.files("reward_envs").joinpath("catalogue.jsonl").read_text(encoding="utf-8").splitlines()
     rows = [json.loads(line) for line in lines]
-    entries = methods().values()
+    by_method = [(e.name, e.covers) for e in methods().values()]
+    by_environment = [(PREFIX + name, row.covers) for name, row in IDS.items()]
     for row in rows:
-        by = [e for e in entries if row["id"] in e.covers]
-        row["covered_by"] = [e.name for e in by]
-        row["property_test"] = by[0].covers[row["id"]] if by else None
+        found = [(name, covers[row["id"]]) for name, covers in by_method if row["id"] in covers]
+        if found or row["kind"] == "env":
+            found += [(name, covers[row["id"]]) for name, covers in by_environment if row["id"] in covers]
+        row["covered_by"] = [name for name, _ in found]
+        row["property_test"] = found[0][1] if found else None
     return rows
 
 

@@ -16,7 +16,7 @@ from reward_envs.wrappers.runner import Schedule
 
 _E = TypeVar("_E")
 REWARDS = ("RewardWrapper", "VectorRewardWrapper", "VecReward", "VecRecorder")
-_STATISTICS = ("Monitor", "VecMonitor", "RecordEpisodeStatistics")
+_STATISTICS = ("Monitor", "RecordedMonitor", "VecMonitor", "RecordEpisodeStatistics")
 
 
 def with_reward(
@@ -69,9 +69,9 @@ def _with_statistics(env: gym.Env[Any, Any]) -> gym.Env[Any, Any]:
     if any(name in _STATISTICS for name in names_of(env)):
         return env
     if "stable_baselines3" in sys.modules:
-        from stable_baselines3.common.monitor import Monitor
+        from reward_envs.wrappers.adapters.sb3_monitor import RecordedMonitor
 
-        return Monitor(env)
+        return RecordedMonitor(env)
     return gym.wrappers.RecordEpisodeStatistics(env)
 
 
