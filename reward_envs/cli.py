@@ -1,4 +1,4 @@
-"""The command line: compare, list, show, try, catalogue."""
+"""The command line: compare, train, list, show, try, relabel, check, catalogue."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def compare(
 ) -> None:
     """Train an agent on each reward with each seed, and compare them on the task's own reward.
 
-    Leaves results.parquet, report.png, spec.json and the trained agents. The same command goes on where it stopped.
+    Leaves report.html, report.png, results.parquet, spec.json and the trained agents; goes on where it stopped.
     """
     from reward_envs.agents.compare import FolderError
     from reward_envs.agents.compare import compare as run
@@ -97,7 +97,11 @@ def compare(
         print("reward-envs: stopped; finished runs are kept, and the same command goes on.", file=sys.stderr)
         raise typer.Exit(130) from None
     print(found.answer)
-    print(f"{os.path.join(out, 'report.png')}, results.parquet, spec.json" if len(found.table) else f"see {out}")
+    print(
+        f"{os.path.join(out, 'report.html')}, report.png, results.parquet, spec.json"
+        if len(found.table)
+        else f"see {out}"
+    )
     for sentence in found.failures:
         print(f"reward-envs: {sentence}", file=sys.stderr)
     if found.failures:
@@ -256,6 +260,82 @@ def _print_rows(heads: list[str], rows: list[tuple[str, ...]]) -> None:
     widths = [max(len(row[k]) for row in (heads, *rows)) for k in range(len(heads))]
     for row in (heads, *rows):
         print("  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)))
+
+
+@app.command()
+def train(
+    env: Environment,
+    reward: Annotated[str, typer.Option(help="The reward.")],
+    out: Annotated[str, typer.Option(help="The folder for the agent and what its reward learned.")],
+    agent: Annotated[str, typer.Option(help="ppo, a2c, dqn, sac, td3 or ddpg.")] = "ppo",
+    seed: Annotated[int, typer.Option(help="Of everything.")] = 0,
+    steps: Annotated[int | None, typer.Option(help="Environment steps.")] = None,
+    device: Annotated[str, typer.Option(help="Of the networks.")] = "cpu",
+) -> None:
+    """Train one agent on one reward, evaluate it on the task's own reward, and save both together."""
+    from reward_envs.agents.plan import Plan
+    from reward_envs.agents.sb3 import train as run
+
+    plan = Plan(env, algo=agent) if steps is None else Plan(env, algo=agent, steps=steps)
+    found = run(plan, reward, seed=seed, device=device, out=out)
+    names = ["eval/task_return", "eval/success_rate", "eval/length"]
+    at = sorted({r.steps for r in found.rows if r.metric in names})
+    value = {(r.steps, r.metric): r.value for r in found.rows}
+    rows = [(str(t), *(_number(value.get((t, n), float("nan"))) for n in names)) for t in at]
+    _print_rows(["steps", *(n.removeprefix("eval/") for n in names)], rows)
+    print(f"{found.success_rule}; the agent and its reward's state lie in {out}")
+
+
+@app.command()
+def relabel(
+    data: Annotated[str, typer.Argument(metavar="DATA.npz", help="Arrays named as the columns of Batch.")],
+    reward: Annotated[str, typer.Option(help="The reward.")],
+    out: Annotated[str, typer.Option(help="The .npz file for values, known and each term.")],
+    gamma: Annotated[float, typer.Option(help="The learner's discount, for rewards that need it.")] = 0.99,
+    seed: Annotated[int, typer.Option(help="Of the reward.")] = 0,
+) -> None:
+    """Score recorded rows: obs, action, next_obs, reward, terminated, truncated, stream, and hooks as info/NAME."""
+    import numpy as np
+
+    from reward_envs.wrappers import Batch
+    from reward_envs.wrappers import relabel as score
+    from reward_envs.wrappers.errors import RewardError
+
+    try:
+        with np.load(data) as arrays:
+            columns = dict(arrays)
+    except (OSError, ValueError) as error:
+        raise RewardError(f"cannot read {data}: {error}; it is a .npz file of arrays.") from None
+    hooks: dict[str, Any] = {"info": {}, "next_info": {}}
+    for name in [n for n in columns if "/" in n]:
+        place, _, hook = name.partition("/")
+        hooks.setdefault(place, {})[hook] = columns.pop(name)
+    try:
+        batch = Batch.of(**columns, **hooks)
+    except TypeError as error:
+        raise RewardError(f"{data} does not hold the columns of a batch: {error}.") from None
+    scored = score(batch, reward, gamma=gamma, seed=seed)
+    np.savez(out, values=scored.values, known=scored.known, **{f"reward/{k}": v for k, v in scored.terms.items()})
+    print(
+        f"{len(batch)} rows, {int(scored.known.sum())} with a value; sum {_number(np.nansum(scored.values))} -> {out}"
+    )
+
+
+@app.command()
+def check(
+    env: Environment,
+    episodes: Annotated[int, typer.Option(help="Episodes to play at random.", min=1)] = 3,
+    steps: Annotated[int, typer.Option(help="Longest episode.", min=1)] = 1000,
+) -> None:
+    """Does an environment keep what reward methods rely on? Exit code 1 where it does not."""
+    from reward_envs.agents.check import check as look
+    from reward_envs.agents.plan import make
+
+    found = look(make(env), episodes=episodes, steps=steps)
+    for finding in found:
+        print(f"{finding.verdict:5}  {finding.what}")
+    if any(f.verdict == "fault" for f in found):
+        raise typer.Exit(1)
 
 
 @app.command()

@@ -37,7 +37,7 @@ def test_version(run) -> None:
 def test_help_names_every_command(run) -> None:
     code, out, _ = run("--help")
     assert code == 0
-    assert all(name in out for name in ("compare", "list", "show", "try", "catalogue"))
+    assert all(name in out for name in ("compare", "train", "list", "show", "try", "relabel", "check", "catalogue"))
 
 
 def test_help_imports_nothing_heavy() -> None:
@@ -182,3 +182,37 @@ def test_compare_reports_failures_with_exit_code_1(run, monkeypatch: pytest.Monk
 def test_unknown_options_are_typers() -> None:
     found = CliRunner().invoke(cli.app, ["compare", "CartPole-v1", "--rewards", "task"])
     assert found.exit_code == 2 and "--rewards" in found.output
+
+
+def test_train_prints_the_tasks_own_reward_and_saves_both(run, tmp_path: Path) -> None:
+    out = tmp_path / "agent"
+    words = ("train", "FrozenLake-v1", "--reward", "task + count", "--steps", "2048", "--out", str(out))
+    code, said, _ = run(*words)
+    assert code == 0
+    assert said.splitlines()[0].split() == ["steps", "task_return", "success_rate", "length"]
+    assert {p.name for p in out.iterdir()} == {"model.zip", "reward.pt", "agent.json"}
+
+
+def test_relabel_scores_recorded_rows(run, tmp_path: Path) -> None:
+    import numpy as np
+
+    data, out = tmp_path / "rows.npz", tmp_path / "scored.npz"
+    rows = {"obs": np.arange(3), "action": np.zeros(3), "next_obs": np.arange(1, 4), "reward": np.array([0.0, 0, 1])}
+    hooks = {"info/progress": np.array([0.0, 0.5, 0.5]), "next_info/progress": np.array([0.5, 0.5, 1.0])}
+    np.savez(data, **rows, **hooks, terminated=np.array([0, 0, 1]))
+    code, said, _ = run("relabel", str(data), "--reward", "task + progress", "--out", str(out))
+    assert code == 0 and said.startswith("3 rows, 3 with a value; sum 2 ")
+    with np.load(out) as scored:
+        assert scored["values"].tolist() == [0.5, 0.0, 1.5]
+        assert scored["reward/progress"].tolist() == [0.5, 0.0, 0.5]
+    data.write_bytes(b"nothing")
+    assert "it is a .npz file of arrays" in run("relabel", str(data), "--reward", "task", "--out", str(out))[2]
+    np.savez(data, rewards=np.zeros(3))
+    assert "does not hold the columns of a batch" in run("relabel", str(data), "--reward", "task", "--out", str(out))[2]
+
+
+def test_check_names_faults_and_says_so_by_its_exit_code(run) -> None:
+    code, said, _ = run("check", "reward_envs/PointReach-v0", "--episodes", "1")
+    assert code == 0 and "compute_reward takes many rows" in said
+    code, said, _ = run("check", "CartPole-v1", "--episodes", "1")
+    assert code == 0 and "note   no hooks" in said

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any, cast
 
@@ -44,9 +45,9 @@ class Transitions(VecEnvWrapper):
         self._new: tuple[VecEnvObs, dict[str, NDArray[Any]], Bool] | None = None
         request_hooks(method, venv.has_attr, venv.env_method)
 
+    @abstractmethod
     def pay(self, batch: Batch, rewards: NDArray[Any], infos: Infos) -> NDArray[Any]:
         """The rewards [n] of the step's rows; `rewards` are the environments' own."""
-        raise NotImplementedError
 
     def reset(self) -> VecEnvObs:
         obs = self.venv.reset()
