@@ -6,6 +6,7 @@ import html
 import io
 import json
 import math
+import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -122,10 +123,12 @@ def _curves(table: pd.DataFrame, rewards: Sequence[str], metrics: Sequence[tuple
         for k, reward in enumerate(rewards):
             band(axes, curves(table, reward, metric), COLOURS[k % len(COLOURS)], MARKERS[k % len(MARKERS)], reward)
         dress(axes, f"{label}, in evaluation")
-        axes.legend(frameon=False, fontsize=9, loc="best")
         if metric == "eval/success_rate":
             axes.set_ylim(-0.03, 1.03)
             axes.axhline(THRESHOLD, color="#999999", linewidth=1, linestyle=(0, (4, 4)), zorder=0)
+    handles, labels = axes.get_legend_handles_labels()
+    columns = max(1, min(len(labels), 130 // (max(map(len, labels), default=1) + 8)))
+    figure.legend(handles, labels, loc="outside upper left", ncols=columns, frameon=False, fontsize=10)
     return figure
 
 
@@ -176,7 +179,7 @@ def _stacked(table: pd.DataFrame, rewards: Sequence[str]) -> Any:
             axes.fill_between(curve.steps, down, down + loss, color=colour, alpha=0.75, linewidth=0)
             up, down = up + gain, down + loss
         axes.axhline(0, color="black", linewidth=0.8)
-        dress(axes, f"Paid an episode: {reward[:44]}")
+        dress(axes, textwrap.shorten(reward, 110 // columns, placeholder=" ..."))
         if names:
             axes.legend(frameon=False, fontsize=9, loc="best")
     for axes in panels[len(rewards) :]:
