@@ -307,7 +307,9 @@ def test_task_absent_is_said_once(caplog: pytest.LogCaptureFixture) -> None:
 
 def test_discount_comes_from_the_method_then_the_place() -> None:
     assert Spec(gamma=0.9).discount(None, Task()) == 0.9
-    assert Spec(gamma=0.9).discount(0.5, Task()) == 0.5
+    assert Spec().discount(0.5, Task()) == Spec(gamma=0.5).discount(0.5, Task()) == 0.5
+    with pytest.raises(RewardError, match="written with gamma=0.5, and the learner discounts by gamma=0.9"):
+        Spec(gamma=0.9).discount(0.5, Task())
     with pytest.raises(RewardError, match="needs the learner's discount"):
         Spec().discount(None, Task())
     with pytest.raises(RewardError, match="between 0 and 1"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import importlib.metadata
 import json
 import multiprocessing
@@ -125,18 +126,19 @@ def compare(
     make(plan.env).close()
     folder = Path(out)
     spec = _spec(plan, texts, numbers, out)
-    with _writing(folder):
-        found = _claim(folder, spec)
-    todo = [
-        Job(plan, reward, seed, folder / "runs" / f"{k}-{_slug(reward)}-seed{seed}")
-        for seed in numbers
-        for k, reward in enumerate(texts)
-    ]
-    if not all(job.done for job in todo):
-        _same_versions(folder, found["versions"], spec["versions"])
-    failures = _run(todo, jobs, progress)
-    with _writing(folder):
-        table, answer = _conclude(folder, found, todo)
+    with _alone(folder):
+        with _writing(folder):
+            found = _claim(folder, spec)
+        todo = [
+            Job(plan, reward, seed, folder / "runs" / f"{k}-{_slug(reward)}-seed{seed}")
+            for seed in numbers
+            for k, reward in enumerate(texts)
+        ]
+        if not all(job.done for job in todo):
+            _same_versions(folder, found["versions"], spec["versions"])
+        failures = _run(todo, jobs, progress)
+        with _writing(folder):
+            table, answer = _conclude(folder, found, todo)
     return Comparison(folder, table, answer, tuple(failures))
 
 
@@ -181,6 +183,24 @@ def _versions() -> dict[str, str]:
     return found
 
 
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Holds the folder's lock, which the system lets go of when the process dies."""
+    path = folder / ".lock"
+    with _writing(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        lock = path.open("w")
+    with lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise RewardError(f"another compare works in {folder}: wait, or name another folder with --out.") from None
+        try:
+            yield
+        finally:
+            path.unlink(missing_ok=True)
+
+
 def _claim(folder: Path, spec: dict[str, Any]) -> dict[str, Any]:
     """Make the folder and write its spec, or find the same comparison in it; returns the spec that lies there."""
     path = folder / "spec.json"
@@ -188,7 +208,7 @@ def _claim(folder: Path, spec: dict[str, Any]) -> dict[str, Any]:
         found = json.loads(path.read_text(encoding="utf-8"))
         _same(folder, found, spec)
         spec = found
-    elif folder.is_dir() and any(folder.iterdir()):
+    elif any(p.name != ".lock" for p in folder.iterdir()):
         raise RewardError(f"{folder} holds other files: name a new folder with --out.")
     (folder / "runs").mkdir(parents=True, exist_ok=True)
     for left in (folder / "runs").glob(".*"):

@@ -48,7 +48,7 @@ def write_page(table: pd.DataFrame, spec: Mapping[str, Any], episodes: Sequence[
         "terms": _svg(_stacked(table, rewards)),
         "command": html.escape(spec["command"]),
         "spec": html.escape(json.dumps({k: v for k, v in spec.items() if k != "answer"}, indent=2)),
-        "episodes": json.dumps(list(episodes)).replace("</", "<\\/"),
+        "episodes": json.dumps(list(episodes)).replace("<", "\\u003c"),
         "style": (_ASSETS / "style.css").read_text(encoding="utf-8"),
         "script": (_ASSETS / "viewer.js").read_text(encoding="utf-8"),
     }

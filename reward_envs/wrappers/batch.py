@@ -27,8 +27,27 @@ def map_tree(f: Callable[..., Any], tree: Tree, *others: Tree) -> Tree:
     return f(tree, *others)
 
 
-def as_tree(values: Tree) -> Tree:
-    """Arrays where a user may have handed lists (of numbers or of str)."""
+def read_only(tree: Tree) -> Tree:
+    """The same arrays, as a stranger's function may have them: writing into them is an error."""
+
+    def locked(array: NDArray[Any]) -> NDArray[Any]:
+        view = array.view()
+        view.flags.writeable = False
+        return view
+
+    return map_tree(locked, tree)
+
+
+def as_tree(values: Tree, n: int) -> Tree:
+    """Arrays of n rows where a user may have handed lists or a tuple of rows; else a tuple holds a Tuple's parts."""
+    if isinstance(values, tuple) and len(values) == n:
+        sizes = {np.shape(v)[:1] for v in values if not isinstance(v, Mapping | tuple)}
+        if sizes == {(n,)}:
+            raise RewardError(
+                f"a tuple of {n} arrays of {n} rows may mean rows or the parts of a Tuple: hand rows as a list."
+            )
+        if sizes and not any(isinstance(v, Mapping | tuple) for v in values):
+            values = list(values)
     return map_tree(lambda v: np.asarray(v, dtype=object) if _is_text(v) else np.asarray(v), values)
 
 
@@ -142,11 +161,11 @@ class Batch:
             derived_t, derived_episode = _steps_and_episodes(streams, term | trunc)
             t = derived_t if t is None else t
             episode = derived_episode if episode is None else episode
-        seen = np.isfinite(reward) if known is None else np.asarray(known).astype(np.bool_)
+        seen = ~np.isnan(reward) if known is None else np.asarray(known).astype(np.bool_)
         batch = cls(
-            as_tree(obs),
-            as_tree(action),
-            as_tree(next_obs),
+            as_tree(obs, n),
+            as_tree(action, n),
+            as_tree(next_obs, n),
             np.where(seen, reward, 0.0) if len(seen) == n else reward,
             seen,
             term,

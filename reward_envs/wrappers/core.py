@@ -53,7 +53,12 @@ class Spec:
     card: Card | None = None
 
     def discount(self, own: float | None, method: Method) -> float:
-        """The method's own gamma, else the learner's; an error where neither is known."""
+        """The learner's gamma, from the method or from the place; an error where neither knows it or the two differ."""
+        if own is not None and self.gamma is not None and own != self.gamma:
+            raise RewardError(
+                f"{method.label} is written with gamma={own}, and the learner discounts by gamma={self.gamma}: leave "
+                f"gamma out of the text, for then it is the learner's."
+            )
         gamma = self.gamma if own is None else own
         if gamma is None:
             raise RewardError(

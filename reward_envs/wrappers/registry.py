@@ -28,6 +28,7 @@ from typing import Any, TypeVar
 from reward_envs.wrappers.core import Method, Relabel, Scale, Sum
 from reward_envs.wrappers.errors import RewardError, TextError
 
+_TOO_DEEP = "cannot read a text of {} characters that is nested so deep."
 NO_TEXT = "no text: "  # what a spec records for a method that cannot be written
 
 
@@ -153,9 +154,14 @@ def parse(text: str) -> Method:
 
     Raises TextError with the nearest known name, or with the place that cannot be read.
     """
+    if not isinstance(text, str):
+        raise TextError(f"parse reads a text, got {text!r}.")
     if text.startswith(NO_TEXT):
         raise TextError(f"the environment was recorded without its reward, because {text.removeprefix(NO_TEXT)}")
-    return _reward(_tree(text), text)
+    try:
+        return _reward(_tree(text), text)
+    except RecursionError:
+        raise TextError(_TOO_DEEP.format(len(text))) from None
 
 
 def as_relabel(how: Relabel | str) -> Relabel:
@@ -177,7 +183,9 @@ def as_relabel(how: Relabel | str) -> Relabel:
 
 def _tree(text: str) -> ast.expr:
     try:
-        return ast.parse(text.strip(), mode="eval").body
+        return ast.parse(text.strip().replace("\n", " "), mode="eval").body
+    except (RecursionError, MemoryError):
+        raise TextError(_TOO_DEEP.format(len(text))) from None
     except SyntaxError as error:
         at = f"at character {error.offset}" if error.offset else "at its end"
         raise TextError(f"cannot read {text!r}: {error.msg} {at}.") from None

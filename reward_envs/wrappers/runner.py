@@ -93,6 +93,8 @@ class Rewarder:
         schedule: Schedule | None = None,
     ) -> None:
         self.method = as_method(method)
+        if n < 1:
+            raise RewardError(f"n={n}: a runner serves at least one stream.")
         self.spec = spec or Spec()
         self.n = n
         self.schedule = schedule or Schedule()
@@ -251,6 +253,8 @@ class Rewarder:
 
     def load_state_dict(self, saved: Mapping[str, Any]) -> None:
         """Go on from `state_dict()` of the same method; the episode memory comes back where the streams agree."""
+        if not {"method", "versions", "states", "rng"} <= set(saved):
+            raise RewardError("this is no state of a Rewarder: hand what state_dict() gave.")
         mine = (text_or_reason(self.method), [m.version for m in self.method.walk()])
         if (saved["method"], list(saved["versions"])) != mine:
             raise RewardError(

@@ -224,7 +224,7 @@ def test_with_reward_puts_statistics_below_and_warns_of_those_above() -> None:
     assert reward == 20.0
     assert float(info["episode"]["r"]) == 3.0
     above = gym.wrappers.RecordEpisodeStatistics(RewardWrapper(gym.make("CartPole-v1"), "task"))
-    with pytest.warns(UserWarning, match="RecordEpisodeStatistics sits above a reward wrapper"):
+    with pytest.warns(UserWarning, match="RecordEpisodeStatistics sits above a reward wrapper|lies below"):
         with_reward(above, "task")
     with pytest.raises(RewardError, match="with_reward got a dict"):
         with_reward({}, "task")

@@ -138,7 +138,7 @@ def test_task_alone_trains_as_plain_sb3_on_subprocesses() -> None:
 def everything() -> Method:
     plain = parse("task + delay(name=late) + normalise(task, gamma=0.9, name=scaled)")
     height = Potential(
-        lambda rows: rows.reshape(len(rows), -1).sum(1).astype(float), gamma=0.9, rowwise=False, name="phi"
+        lambda rows: rows.reshape(len(rows), -1).sum(1).astype(float), gamma=0.99, rowwise=False, name="phi"
     )
     return plain + 0.5 * Visits() + height + Spread()
 
@@ -421,7 +421,7 @@ def test_vecnormalize_below_is_refused() -> None:
 def test_statistics_above_a_reward_are_warned_of() -> None:
     from reward_envs.wrappers import RewardWrapper
 
-    with pytest.warns(UserWarning, match="VecMonitor sits above a reward wrapper"):
+    with pytest.warns(UserWarning, match="VecMonitor sits above a reward wrapper|lies below"):
         sb3(vector(lambda: RewardWrapper(lake(), "2*task")), "task", PPO)
 
 

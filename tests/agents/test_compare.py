@@ -278,3 +278,14 @@ def members(session: int) -> list[int]:
         if int(of) == session and state != "Z":
             found.append(int(path.parent.name))
     return found
+
+
+def test_two_comparisons_in_one_folder_are_kept_apart(tmp_path: Path) -> None:
+    import fcntl
+
+    (tmp_path / ".lock").touch()
+    with (tmp_path / ".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        with pytest.raises(RewardError, match="another compare works in"):
+            compare("FrozenLake-v1", ["task"], seeds=1, out=tmp_path)
+    assert not (tmp_path / "spec.json").exists()

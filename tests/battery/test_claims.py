@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from reward_envs.wrappers import Batch, Function, Hindsight, LeaveOneOut, Method, Potential, Relabel, Task, Uniform
+from reward_envs.wrappers import Batch, Function, Hindsight, LeaveOneOut, Method, Relabel, Task, Uniform
 from tests.batches import Draw
 from tests.battery import claims
 
@@ -68,7 +68,7 @@ WITHOUT: dict[str, list[Any]] = {
     "nonnegative": [Task()],
     "bounded(0, 1)": [Task(), 0.5 * Task()],
     "fades": [Task()],
-    "telescopes": [Potential("steps_to_go", gamma=0.9, d_max=20.0), EndlessPotential(), Task()],
+    "telescopes": [EndlessPotential(), Task()],
     "policy_invariant": [5 * Function("tests.rewards:distance"), EndlessPotential()],
     "resets_each_episode": [Running(), Centred()],
     "cut_invariant": [Centred()],

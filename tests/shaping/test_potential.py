@@ -150,11 +150,13 @@ def test_rows_of_dicts_and_of_text() -> None:
     assert paid(Potential(len, gamma=1.0), words) == [2.0, -2.0]
 
 
-def test_the_learners_gamma_is_taken_unless_its_own_is_given() -> None:
+def test_the_learners_gamma_is_taken_and_another_refused() -> None:
     batch = row(0, 1)
     assert paid(Potential(TABLE), batch, Spec(gamma=0.5)) == [0.0]
-    assert paid(Potential(TABLE, gamma=1.0), batch, Spec(gamma=0.5)) == [1.0]
-    assert paid(Potential(TABLE, gamma=0), batch, Spec(gamma=0.5)) == [-1.0]
+    assert paid(Potential(TABLE, gamma=1.0), batch) == [1.0]
+    assert paid(Potential(TABLE, gamma=0), batch) == [-1.0]
+    with pytest.raises(RewardError, match="written with gamma=1.0, and the learner discounts by gamma=0.5"):
+        paid(Potential(TABLE, gamma=1.0), batch, Spec(gamma=0.5))
 
 
 # identities

@@ -41,6 +41,7 @@ def with_reward(
     """
     method = as_method(method)
     warn_of_statistics_above(env)
+    warn_of_reward_below(env)
     options: dict[str, Any] = {"gamma": gamma, "seed": seed, "schedule": schedule}
     if isinstance(env, gym.Env):
         from reward_envs.wrappers.adapters.env import RewardWrapper
@@ -95,5 +96,15 @@ def warn_of_statistics_above(env: Any) -> None:
         warnings.warn(
             f"{above[0]} sits above a reward wrapper, so it reports the paid reward and not the task's return: put it "
             f"below (with_reward does), and read info['task_reward'].",
+            stacklevel=3,
+        )
+
+
+def warn_of_reward_below(env: Any) -> None:
+    """Warn where a reward of ours is paid already: what lies above takes it for the task's own."""
+    if below := [name for name in names_of(env) if name in REWARDS]:
+        warnings.warn(
+            f"{below[0]} lies below this reward, so 'task' and info['task_reward'] are what it pays and not the "
+            f"environment's own reward: put all terms into one reward.",
             stacklevel=3,
         )

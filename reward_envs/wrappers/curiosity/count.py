@@ -57,6 +57,7 @@ class Count(Method):
         Exact counting rounds floats to multiples of it; None takes them as they are.
 
     Memory grows with the number of distinct states (lifelong) or with the longest running episode (episodic).
+    Sampled again from a replay buffer, a row pays as one more visit on top of the counts of today.
     Raises RewardError where bits, power or resolution are out of range.
     Misleads on observations that never repeat, such as raw floats or a noisy screen: then every step pays 1 for ever;
     use `bits` or `resolution`. On SimHash, observations that all point one way share most bits.

@@ -159,12 +159,15 @@ class RND(Method):
         if min(self.width, self.outputs) < 1 or self.warmup < 0 or not (self.learning_rate > 0 and self.clip > 0):
             raise RewardError(f"{self!r}: widths are at least 1, warmup at least 0, learning_rate and clip above 0.")
 
+        if not 0.0 <= self.gamma <= 1.0:
+            raise RewardError(f"{self.label}: gamma={self.gamma}; a discount lies between 0 and 1.")
+
     @property
     def children(self) -> tuple[Method, ...]:
         return (DistillationError(self.width, self.outputs, self.learning_rate, self.clip, self.device),)
 
     def init(self, spec: Spec, rng: np.random.Generator) -> _Bonus:
-        return _Bonus(ReturnScale(spec.discount(self.gamma, self), count=0.0))
+        return _Bonus(ReturnScale(self.gamma, count=0.0))
 
     def observe(self, state: _Bonus, batch: Batch, *r: Float) -> None:
         state.scale.observe(r[0], batch.stream, np.zeros(len(batch), np.bool_))

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from reward_envs.wrappers.batch import Batch, Float, all_true
+from reward_envs.wrappers.batch import Batch, Float, all_true, read_only
 from reward_envs.wrappers.core import Masked, Method, Spec, resolve
 from reward_envs.wrappers.errors import RewardError
 from reward_envs.wrappers.registry import register
@@ -81,7 +81,12 @@ class Function(Method):
         return frozenset(self.reads)
 
     def score(self, state: Any, carry: Any, batch: Batch) -> tuple[Float | Masked, Any]:
-        result = state.f(**{name: self._column(batch, name) for name in state.names})
+        try:
+            result = state.f(**{name: self._column(batch, name) for name in state.names})
+        except ValueError as error:
+            if "read-only" in str(error):
+                raise RewardError(f"{self.label} writes into a column, which other terms read too: copy it.") from error
+            raise
         known = None
         if isinstance(result, Masked):
             result, known = result
@@ -94,10 +99,11 @@ class Function(Method):
         if name == "batch":
             return batch
         if name in self.reads:
-            return batch.hook(name)[1]
+            return read_only(batch.hook(name)[1])
         if name.removeprefix("was_") in self.reads:
-            return batch.hook(name.removeprefix("was_"))[0]
-        return getattr(batch, name)
+            return read_only(batch.hook(name.removeprefix("was_"))[0])
+        column = getattr(batch, name)
+        return None if column is None else read_only(column)
 
 
 @dataclass(frozen=True)

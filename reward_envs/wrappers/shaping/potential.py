@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from reward_envs.kernels.shaping import potential_difference
-from reward_envs.wrappers.batch import Batch, Float, Tree, map_tree, tree_rows
+from reward_envs.wrappers.batch import Batch, Float, Tree, map_tree, read_only, tree_rows
 from reward_envs.wrappers.core import Masked, Method, Spec, notice, resolve
 from reward_envs.wrappers.errors import RewardError
 from reward_envs.wrappers.registry import register
@@ -205,7 +205,7 @@ class _Rows:
     label: str
 
     def __call__(self, batch: Batch) -> Float:
-        rows, n = batch.both, len(batch.reward)
+        rows, n = read_only(batch.both), len(batch.reward)
         try:
             return np.fromiter(map(self.f, rows if type(rows) is np.ndarray else _rows(rows)), _FLOAT64, 2 * n)
         except (TypeError, ValueError):  # the function's own, which then rises again, or it gave no number
@@ -218,7 +218,7 @@ class _Whole:
     label: str
 
     def __call__(self, batch: Batch) -> Float:
-        return _numbers(self.f(batch.both), len(batch), self.label, "the function, called with all rows,")
+        return _numbers(self.f(read_only(batch.both)), len(batch), self.label, "the function, called with all rows,")
 
 
 def _rows(tree: Tree) -> Iterator[Any]:

@@ -74,7 +74,7 @@ class Normalise(Method):
     of
         The reward to normalise; an unknown row stays unknown and is not counted.
     gamma
-        The learner's discount γ; None takes it from the place.
+        Discount γ of the returns; None takes the learner's.
     episodic
         Whether f starts at 0 after an end, terminated or truncated.
     epsilon
@@ -104,11 +104,13 @@ class Normalise(Method):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.gamma is not None and not 0.0 <= self.gamma <= 1.0:
+            raise RewardError(f"{self.label} got gamma={self.gamma}; a discount lies between 0 and 1.")
         if not (self.epsilon > 0 and (self.clip is None or self.clip > 0)):
             raise RewardError(f"{self.label}: epsilon={self.epsilon}, clip={self.clip}; both lie above 0.")
 
     def init(self, spec: Spec, rng: np.random.Generator) -> ReturnScale:
-        return ReturnScale(spec.discount(self.gamma, self), self.epsilon)
+        return ReturnScale(spec.discount(None, self) if self.gamma is None else self.gamma, self.epsilon)
 
     def observe(self, state: ReturnScale, batch: Batch, *r: Float) -> None:
         state.observe(r[0], batch.stream, batch.first & self.episodic)
