@@ -24,13 +24,10 @@ class Episode:
 class Scripted(gym.Env[Any, int]):
     """Plays the episodes in order, again and again; `states` are integers unless a space is given."""
 
-    def __init__(
-        self, episodes: Sequence[Episode], space: gym.Space[Any] | None = None, offers: tuple[str, ...] = ()
-    ) -> None:
+    def __init__(self, episodes: Sequence[Episode], space: gym.Space[Any] | None = None) -> None:
         self.episodes = list(episodes)
         self.observation_space = space or gym.spaces.Discrete(1 + max(max(e.states) for e in self.episodes))
         self.action_space = gym.spaces.Discrete(2)
-        self.offers = offers
         self.asked: tuple[str, ...] = ()
         self._played = -1
         self._t = 0

@@ -81,12 +81,11 @@ class DoorTask(Hooked, gym.Env[dict[str, Any], int]):
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         super().reset(seed=seed)
-        if seed is not None:
-            self.inner.np_random = self.np_random
+        self.inner.np_random = self.np_random  # one generator, also where nobody seeds
         obs, _ = self.inner.reset()
         self._plan: NDArray[np.float64] | None = None
         self._reached = np.zeros(len(self._milestone_names()))
-        self._done = self._success = False
+        self._success = False
         self._map()
         self._distance = self._steps_to_go() if self.reward_mode == "dense" else 0.0
         return obs, self._info()
@@ -94,7 +93,6 @@ class DoorTask(Hooked, gym.Env[dict[str, Any], int]):
     def step(self, action: int) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         obs, reward, terminated, truncated, _ = self.inner.step(action)
         self._success = terminated and reward > 0
-        self._done = terminated
         self._mark_milestones()
         if self.reward_mode == "dense":
             distance = self._steps_to_go()

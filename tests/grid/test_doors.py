@@ -193,3 +193,8 @@ def test_seeds_decide_everything_and_resets_go_on(name: str) -> None:
         np.testing.assert_array_equal(one.reset()[0]["image"], two.reset()[0]["image"])
     again = pickle.loads(pickle.dumps(one))
     np.testing.assert_array_equal(one.reset()[0]["image"], again.reset()[0]["image"])
+
+
+def test_without_a_seed_every_environment_goes_its_own_way() -> None:
+    layouts = {make("DoorKey-8x8-v0").reset()[0]["image"].tobytes() for _ in range(8)}
+    assert len(layouts) > 1
