@@ -12,7 +12,7 @@ from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import DummyVecEnv
 
 from reward_envs import registration
-from reward_envs.wrappers import Method, RewardError, catalogue, register, with_reward
+from reward_envs.wrappers import Method, RewardError, RewardWrapper, catalogue, register, with_reward
 from reward_envs.wrappers.registry import _entries
 
 
@@ -155,6 +155,8 @@ def test_a_reward_on_a_reward_warns() -> None:
     inner = with_reward(gym.make("CartPole-v1"), "10*task")
     with pytest.warns(UserWarning, match="RewardWrapper lies below this reward"):
         with_reward(inner, "task")
+    with pytest.warns(UserWarning, match="RewardWrapper lies below this reward"):
+        RewardWrapper(inner, "task")
 
 
 def test_odd_texts_and_states_get_a_sentence() -> None:

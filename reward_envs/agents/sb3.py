@@ -30,7 +30,6 @@ from reward_envs.wrappers.registry import as_method, text_or_reason
 BY_FLAG = "success is info['is_success']"
 BY_RETURN = "success is a task return above 0 (no info['is_success'])"
 NO_SUCCESS = "no success rate: no info['is_success'], and the task pays before its end"
-SIDE_BY_SIDE = 32  # environments of an evaluation, at most; one for each episode leaves none idle
 SMALLEST_IMAGE = 36  # pixels a side that SB3's convolutions need
 Progress: TypeAlias = Callable[[int], None]
 Float: TypeAlias = NDArray[np.float64]

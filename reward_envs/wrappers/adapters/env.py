@@ -7,6 +7,7 @@ from typing import Any
 import gymnasium as gym
 from gymnasium.utils import RecordConstructorArgs
 
+from reward_envs.wrappers.adapters.place import warn_of_reward_below
 from reward_envs.wrappers.adapters.rows import Plugged, hook_column, one_row, request_hooks
 from reward_envs.wrappers.core import Method, Scope, Spec
 from reward_envs.wrappers.registry import as_method, text_or_reason
@@ -54,6 +55,7 @@ class RewardWrapper(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         seed: int | None = None,
         schedule: Schedule | None = None,
     ) -> None:
+        warn_of_reward_below(env)
         method = as_method(method)
         given: dict[str, Any] = {"gamma": gamma, "seed": seed, "schedule": schedule}
         recorded: dict[str, Any] = {k: v for k, v in given.items() if v is not None}

@@ -41,7 +41,6 @@ def with_reward(
     """
     method = as_method(method)
     warn_of_statistics_above(env)
-    warn_of_reward_below(env)
     options: dict[str, Any] = {"gamma": gamma, "seed": seed, "schedule": schedule}
     if isinstance(env, gym.Env):
         from reward_envs.wrappers.adapters.env import RewardWrapper

@@ -13,7 +13,7 @@ from stable_baselines3.common.off_policy_algorithm import OffPolicyAlgorithm
 from stable_baselines3.common.on_policy_algorithm import OnPolicyAlgorithm
 from stable_baselines3.common.vec_env import DummyVecEnv, VecEnv
 
-from reward_envs.wrappers.adapters.place import warn_of_reward_below, warn_of_statistics_above
+from reward_envs.wrappers.adapters.place import warn_of_statistics_above
 from reward_envs.wrappers.adapters.rows import admit
 from reward_envs.wrappers.adapters.sb3_record import VecRecorder
 from reward_envs.wrappers.adapters.sb3_vec import with_vec_statistics
@@ -76,7 +76,6 @@ def sb3(
     admitted = admit(method, "sb3()", Scope.EPISODE)
     vector = with_vec_statistics(DummyVecEnv([lambda: venv]) if isinstance(venv, gym.Env) else venv)
     warn_of_statistics_above(vector)
-    warn_of_reward_below(vector)
     recorder = VecRecorder(vector, admitted, gamma, seed, schedule)
     kwargs = _buffer(cls, isinstance(recorder.observation_space, gym.spaces.Dict))
     if gamma is not None:

@@ -13,6 +13,7 @@ from stable_baselines3.common.vec_env import VecEnv, VecEnvWrapper, VecMonitor, 
 from stable_baselines3.common.vec_env.base_vec_env import VecEnvObs, VecEnvStepReturn
 
 from reward_envs.card import Card
+from reward_envs.wrappers.adapters.place import warn_of_reward_below
 from reward_envs.wrappers.adapters.rows import Plugged, Rows, hook_column, request_hooks
 from reward_envs.wrappers.batch import Batch, Bool, Tree, map_tree
 from reward_envs.wrappers.core import Method, Scope, Spec
@@ -35,6 +36,7 @@ class Transitions(VecEnvWrapper):
 
     def __init__(self, venv: VecEnv, rows: Rows, method: Method) -> None:
         super().__init__(venv)
+        warn_of_reward_below(venv)
         if unwrap_vec_normalize(venv) is not None:
             raise RewardError(
                 "VecNormalize lies below the reward, which would read normalised rows and lose the task's own return: "

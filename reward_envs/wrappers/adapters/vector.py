@@ -9,6 +9,7 @@ import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv, VectorWrapper
 from numpy.typing import NDArray
 
+from reward_envs.wrappers.adapters.place import warn_of_reward_below
 from reward_envs.wrappers.adapters.rows import Plugged, missing_hook, request_hooks
 from reward_envs.wrappers.batch import Bool, Tree
 from reward_envs.wrappers.core import Method, Scope, Spec
@@ -54,6 +55,7 @@ class VectorRewardWrapper(VectorWrapper):
         schedule: Schedule | None = None,
     ) -> None:
         super().__init__(env)
+        warn_of_reward_below(env)
         method = as_method(method)
         self._mode = _autoreset_mode(env)
         spec = Spec(
