@@ -33,6 +33,7 @@ IDS: dict[str, Row] = {
     "DoorKey-8x8-v0": Row("grid.doors:door_key", {"size": 8}),
     "MultiRoom-N2-S4-v0": Row("grid.doors:multi_room", {"rooms": 2, "size": 4}),
     "KeyCorridorS3R1-v0": Row("grid.doors:key_corridor", {"size": 3, "rows": 1}),
+    "LavaCrossingS9N1-v0": Row("grid.doors:lava_crossing", {"size": 9, "crossings": 1}),
     "MountainCar-v0": Row("control.mountain_car:MountainCar"),
     "PointReach-v0": Row("control.point_reach:PointReach"),
 }

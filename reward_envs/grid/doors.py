@@ -1,4 +1,4 @@
-"""Key-and-door tasks of MiniGrid, with exact hooks: DoorKey, MultiRoom, KeyCorridor."""
+"""Tasks of MiniGrid with keys, doors and lava, with exact hooks: DoorKey, MultiRoom, KeyCorridor, LavaCrossing."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _FACING = ("east", "south", "west", "north")
 
 
 class DoorTask(Hooked, gym.Env[dict[str, Any], int]):
-    """A MiniGrid task with a key, doors and one goal or target; same objects, observations and time limit.
+    """A MiniGrid task with a key, doors, lava and one goal or target; same objects, observations and time limit.
 
     Reward: 1 - 0.9 t/max_steps at success, else 0 (`reward_mode="sparse"`). With `reward_mode="dense"` each step also
     pays `(d(s) - d(s')) / d_max`, d the exact number of steps to go and d_max its largest value: a step on a shortest
@@ -26,7 +26,8 @@ class DoorTask(Hooked, gym.Env[dict[str, Any], int]):
 
     Hooks, each only where asked for through `request_hooks` or `hooks=`:
 
-    - `steps_to_go`: the fewest actions to success, exact, also after objects were dropped elsewhere; 0 when done.
+    - `steps_to_go`: the fewest actions to success, exact, also after objects were dropped elsewhere; 0 when done, inf
+      in lava.
     - `milestones`: float64[K], 1 for each of `card.milestone_names` reached in the episode.
     - `progress`: their mean.
     - `caption`: the state in words.
@@ -72,7 +73,7 @@ class DoorTask(Hooked, gym.Env[dict[str, Any], int]):
             hooks=self.offers,
             milestone_names=tuple(self._milestone_names()),
             steps_to_go_max=steps_to_go_max,
-            failing_ends=False,
+            failing_ends=any(t.type == "lava" for _, t in self._things()),
             reward_range=(0.0, 1.0),
         )
         self.request_hooks(hooks)
@@ -85,17 +86,17 @@ class DoorTask(Hooked, gym.Env[dict[str, Any], int]):
         obs, _ = self.inner.reset()
         self._plan: NDArray[np.float64] | None = None
         self._reached = np.zeros(len(self._milestone_names()))
-        self._success = False
+        self._success = self._failed = False
         self._map()
         self._distance = self._steps_to_go() if self.reward_mode == "dense" else 0.0
         return obs, self._info()
 
     def step(self, action: int) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         obs, reward, terminated, truncated, _ = self.inner.step(action)
-        self._success = terminated and reward > 0
+        self._success, self._failed = terminated and reward > 0, terminated and reward <= 0
         self._mark_milestones()
         if self.reward_mode == "dense":
-            distance = self._steps_to_go()
+            distance = min(self._steps_to_go(), self.card.steps_to_go_max or 1.0)
             reward += (self._distance - distance) / (self.card.steps_to_go_max or 1.0)
             self._distance = distance
         return obs, float(reward), bool(terminated), bool(truncated), self._info()
@@ -114,6 +115,8 @@ class DoorTask(Hooked, gym.Env[dict[str, Any], int]):
     def _steps_to_go(self) -> float:
         if self._success:
             return 0.0
+        if self._failed:
+            return np.inf
         if self._plan is None:
             has_key = self._key is not None
             self._plan = steps_to_success(self._ahead, self._kind, self._fits, has_key)
@@ -134,7 +137,7 @@ class DoorTask(Hooked, gym.Env[dict[str, Any], int]):
             state = ""
             if thing.type == "door":
                 state = ", open" if thing.is_open else ", locked" if thing.is_locked else ", closed"
-            name = thing.type if thing.type == "goal" else f"{thing.color} {thing.type}"
+            name = thing.type if thing.type in ("goal", "lava") else f"{thing.color} {thing.type}"
             parts.append(f"The {name} is at column {i}, row {j}{state}.")
         return " ".join(parts)
 
@@ -225,3 +228,16 @@ def key_corridor(size: int, rows: int, **kwargs: Any) -> DoorTask:
         return KeyCorridorEnv(room_size=size, num_rows=rows, render_mode=mode)
 
     return DoorTask(make, "Find the key, open the locked room with it, drop it, and pick up the ball.", 18.0, **kwargs)
+
+
+def lava_crossing(size: int, crossings: int, **kwargs: Any) -> DoorTask:
+    """Cross `crossings` streams of lava, each with one gap, to the goal in the far corner; lava ends the episode."""
+    from minigrid.envs.crossing import CrossingEnv
+
+    farthest = {9: 22.0}[size]
+    return DoorTask(
+        lambda mode: CrossingEnv(size=size, num_crossings=crossings, render_mode=mode),
+        "Go to the green goal through the gap in the lava. Stepping into lava ends the episode.",
+        farthest,
+        **kwargs,
+    )

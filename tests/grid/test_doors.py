@@ -14,14 +14,15 @@ from gymnasium.utils.env_checker import check_env
 import reward_envs  # noqa: F401  (enters the ids)
 from reward_envs.kernels.grid_plan import NOWHERE, SUCCESS, successor
 
-IDS = ["DoorKey-5x5-v0", "DoorKey-6x6-v0", "DoorKey-8x8-v0", "MultiRoom-N2-S4-v0", "KeyCorridorS3R1-v0"]
 TWINS = {
     "DoorKey-5x5-v0": "MiniGrid-DoorKey-5x5-v0",
     "DoorKey-6x6-v0": "MiniGrid-DoorKey-6x6-v0",
     "DoorKey-8x8-v0": "MiniGrid-DoorKey-8x8-v0",
     "MultiRoom-N2-S4-v0": "MiniGrid-MultiRoom-N2-S4-v0",
     "KeyCorridorS3R1-v0": "MiniGrid-KeyCorridorS3R1-v0",
+    "LavaCrossingS9N1-v0": "MiniGrid-LavaCrossingS9N1-v0",
 }
+IDS = list(TWINS)
 pytest.importorskip("minigrid")
 
 
@@ -88,14 +89,15 @@ def test_rows_equal_minigrids_own(name: str) -> None:
                 break
 
 
-@pytest.mark.parametrize("name", ["DoorKey-5x5-v0", "MultiRoom-N2-S4-v0"])
+@pytest.mark.parametrize("name", ["DoorKey-5x5-v0", "MultiRoom-N2-S4-v0", "LavaCrossingS9N1-v0"])
 def test_steps_to_go_equal_a_search_that_steps_minigrid(name: str) -> None:
     env = make(name, hooks=("steps_to_go",))
     for seed in range(3):
         _, info = env.reset(seed=seed)
         env.action_space.seed(seed)
         for _ in range(seed * 7):
-            info = env.step(env.action_space.sample())[4]
+            _, _, terminated, _, info = env.step(env.action_space.sample())
+            info = env.reset()[1] if terminated else info
         assert info["steps_to_go"] == searched(env.unwrapped)
 
 
@@ -146,6 +148,24 @@ def test_milestones_stay_reached_and_come_in_the_cards_order() -> None:
     info = env.step(0)[4]
     info = env.step(4)[4] if task.inner.grid.get(*task.inner.front_pos) is None else info
     assert info["milestones"].tolist() == [1, 0, 0]
+
+
+def test_lava_is_infinitely_far_and_the_card_says_that_episodes_can_fail() -> None:
+    env = make("LavaCrossingS9N1-v0", hooks=("steps_to_go",), reward_mode="dense")
+    task = env.unwrapped
+    assert task.card.failing_ends and not make("DoorKey-5x5-v0").unwrapped.card.failing_ends
+    for seed in range(200):
+        start = env.reset(seed=seed)[1]["steps_to_go"]
+        env.action_space.seed(seed)
+        total, terminated, truncated, info = 0.0, False, False, {}
+        while not (terminated or truncated):
+            _, reward, terminated, truncated, info = env.step(env.action_space.sample())
+            total += reward
+        if terminated and not info["is_success"]:
+            assert info["steps_to_go"] == np.inf
+            assert total == pytest.approx(start / task.card.steps_to_go_max - 1)
+            return
+    pytest.fail("no episode ended in lava")
 
 
 def test_an_unreachable_end_is_infinitely_far() -> None:

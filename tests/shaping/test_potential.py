@@ -82,6 +82,9 @@ def test_golden_rows(states: tuple[int, int], ends: dict[str, Any], f: float) ->
         ("potential(steps_to_go, gamma=0.5, d_max=4, offset=1)", 0.5 * 0.5 - 0.25),
         ("potential(steps_to_go, gamma=0.5, d_max=4, offset=1, scale=2)", 0.5 * 1.0 - 0.5),
         ("potential(steps_to_go, gamma=0.5, d_max=2, offset=1)", 0.0),
+        ("potential(steps_to_go, gamma=0.5, decay=0.25, offset=0)", 0.5 / 16 - 1 / 64),
+        ("potential(steps_to_go, gamma=0.5, decay=0.5, offset=0)", 0.0),
+        ("potential(steps_to_go, gamma=0.5, decay=0.5, offset=-1, scale=2)", 1.0),
     ],
 )
 def test_golden_distance(text: str, f: float) -> None:
@@ -91,6 +94,19 @@ def test_golden_distance(text: str, f: float) -> None:
 def test_an_unsolvable_state_counts_as_the_farthest() -> None:
     potential = Potential("steps_to_go", gamma=1.0, d_max=4.0, offset=0.0)
     assert paid(potential, distances(1.0, math.inf)) == paid(potential, distances(1.0, 4.0)) == [-0.75]
+    assert paid(potential, distances(math.inf, math.inf)) == [0.0]
+
+
+@pytest.mark.parametrize("far", [1.0, 2.0, 30.0])
+def test_with_decay_gamma_a_step_on_the_way_pays_nothing_but_for_the_offset(far: float) -> None:
+    nearer = distances(far, far - 1)
+    assert paid(Potential("steps_to_go", gamma=0.9, decay=0.9, offset=0.0), nearer) == pytest.approx([0.0])
+    assert paid(Potential("steps_to_go", gamma=0.9, decay=0.9, offset=-1.0), nearer) == pytest.approx([0.1])
+
+
+def test_with_decay_the_unsolvable_is_worth_nothing() -> None:
+    potential = Potential("steps_to_go", gamma=1.0, decay=0.5, offset=0.0)
+    assert paid(potential, distances(1.0, math.inf)) == [-0.5]
     assert paid(potential, distances(math.inf, math.inf)) == [0.0]
 
 
@@ -255,6 +271,24 @@ def test_the_card_chooses_the_form(failing: bool | None, f: float, sentence: str
     assert sentence in said.text
 
 
+@pytest.mark.parametrize(
+    ("failing", "f", "sentence"),
+    [
+        (True, 0.0, "the potential of steps_to_go is decay^d, since an episode can end in failure"),
+        (False, 0.5, "the potential of steps_to_go is decay^d - 1, since every end is the goal"),
+        (
+            None,
+            0.5,
+            "decay^d - 1; where an episode can end in failure, which the environment does not tell, write offset=0",
+        ),
+    ],
+)
+def test_the_card_chooses_the_offset_of_a_decay(failing: bool | None, f: float, sentence: str, said: Any) -> None:
+    spec = Spec(gamma=0.5, card=Card("walk", failing_ends=failing))
+    assert paid(Potential("steps_to_go", decay=0.5), distances(3.0, 2.0), spec) == pytest.approx([f])
+    assert sentence in said.text
+
+
 def test_a_given_offset_is_not_commented(said: Any) -> None:
     spec = Spec(gamma=0.5, card=Card("walk", steps_to_go_max=4.0, failing_ends=True))
     paid(Potential("steps_to_go", offset=0.0), distances(3.0, 2.0), spec)
@@ -289,6 +323,8 @@ def test_a_scale_beyond_the_task_is_named(said: Any) -> None:
         ({"phi": "d", "offset": math.nan}, "scale=1.0, offset=nan; both are finite"),
         ({"phi": "d", "d_max": 0.0}, "d_max=0.0; the farthest distance is finite and above 0"),
         ({"phi": "d", "d_max": math.inf}, "d_max=inf; the farthest distance is finite and above 0"),
+        ({"phi": "d", "decay": 1.0}, "decay=1.0; it lies between 0 and 1"),
+        ({"phi": "d", "d_max": 3.0, "decay": 0.5}, "d_max=3.0 and decay=0.5; a value has one form, give one"),
         ({"phi": "d", "gamma": "high"}, "gamma='high', but gamma takes a float | None"),
         ({"phi": "d", "rowwise": 1}, "rowwise=1, but rowwise takes a bool"),
     ],

@@ -33,7 +33,9 @@ class Potential(Method):
     - value = `phi[obs]` for a table, one number for each integer observation;
     - value = `phi(obs_row)` for a function, or with `rowwise=False` `phi(rows)`, once for the 2N rows of s and s';
     - value = the hook `phi`, for a hook's name;
-    - value = `-min(d, d_max) / d_max` for a distance d from any of these: `steps_to_go`, or where `d_max` is given.
+    - value = `-min(d, d_max) / d_max` for a distance d from any of these: `steps_to_go`, or where `d_max` is given;
+    - value = `decay^d` for a distance d where `decay` is given: with `decay = γ` the best discounted return of a task
+      that pays 1 on arrival, to which a distance of infinity is 0.
 
     Parameters
     ----------
@@ -44,16 +46,18 @@ class Potential(Method):
     scale
         Weight of the potential, in units of reward.
     offset
-        Added to the value. None is 0, except for `steps_to_go`: there 1 where the card says that an episode can end in
-        failure, else 0; a notice names the choice.
+        Added to the value. None is 0, except for `steps_to_go`: there it makes the potential 0 at the goal, or 0 at the
+        farthest where the card says that an episode can end in failure; a notice names the choice.
     d_max
         Distance that counts as farthest, infinity too; None takes `steps_to_go_max` from the environment's card.
+    decay
+        In (0, 1): the value falls by this factor with each step of distance, instead of in a line to `d_max`.
     rowwise
         Whether a function takes one row and gives a float, or takes `[2N, ...]` and gives `[2N]`.
 
-    Raises RewardError where γ or d_max is unknown or out of range, where phi is none of the above, where a table lacks
-    an observation, and where a function gives another shape; HookError where the environment lacks the hook. A row
-    whose hook is absent (NaN) is unknown.
+    Raises RewardError where γ, d_max or decay is unknown or out of range, where d_max and decay are both given, where
+    phi is none of the above, where a table lacks an observation, and where a function gives another shape; HookError
+    where the environment lacks the hook. A row whose hook is absent (NaN) is unknown.
     Misleads in learning, not in the optimum: with `φ = -d` a failing end pays `+|φ(s)|` at once, with `φ > 0` near the
     goal the goal costs `φ(s)` at once, and a scale beyond the task's reward drowns the task (a notice says so).
 
@@ -71,6 +75,7 @@ class Potential(Method):
     scale: float = 1.0
     offset: float | None = None
     d_max: float | None = None
+    decay: float | None = None
     rowwise: bool = True
 
     def __post_init__(self) -> None:
@@ -85,6 +90,14 @@ class Potential(Method):
             raise RewardError(f"{self.label}: scale={self.scale}, offset={self.offset}; both are finite.")
         if self.d_max is not None and not (math.isfinite(self.d_max) and self.d_max > 0):
             raise RewardError(f"{self.label}: d_max={self.d_max}; the farthest distance is finite and above 0.")
+        if self.decay is not None and not 0 < self.decay < 1:
+            raise RewardError(
+                f"{self.label}: decay={self.decay}; it lies between 0 and 1, such as the learner's gamma."
+            )
+        if self.d_max is not None and self.decay is not None:
+            raise RewardError(
+                f"{self.label}: d_max={self.d_max} and decay={self.decay}; a value has one form, give one."
+            )
 
     @property
     def hooks(self) -> frozenset[str]:
@@ -94,7 +107,7 @@ class Potential(Method):
         self._warn_of_size(spec)
         d_max, offset = self._farthest(spec), self._chosen_offset(spec)
         slope = float(self.scale) if d_max is None else -self.scale / d_max
-        return _Phi(self._reader(), spec.discount(self.gamma, self), d_max, slope, self.scale * offset)
+        return _Phi(self._reader(), spec.discount(self.gamma, self), d_max, self.decay, slope, self.scale * offset)
 
     def score(self, state: _Phi, carry: Any, batch: Batch) -> tuple[Float | Masked, Any]:
         phi = state(batch)
@@ -114,7 +127,7 @@ class Potential(Method):
         return (_Rows if self.rowwise else _Whole)(resolve(self.phi, self), self.label)
 
     def _farthest(self, spec: Spec) -> float | None:
-        if self.phi != "steps_to_go" or self.d_max is not None:
+        if self.phi != "steps_to_go" or self.d_max is not None or self.decay is not None:
             return self.d_max
         farthest = spec.card.steps_to_go_max if spec.card else None
         if farthest is None or not farthest > 0:
@@ -128,13 +141,16 @@ class Potential(Method):
         if self.offset is not None or self.phi != "steps_to_go":
             return self.offset or 0.0
         failing = spec.card.failing_ends if spec.card else None
+        near, far = ("decay^d - 1", "decay^d") if self.decay is not None else ("-d/d_max", "1 - d/d_max")
+        above = 0.0 if self.decay is not None else 1.0  # what makes it 0 at the farthest
         why = {
-            True: "1 - d/d_max, since an episode can end in failure",
-            False: "-d/d_max, since every end is the goal",
-            None: "-d/d_max; where an episode can end in failure, which the environment does not tell, write offset=1",
+            True: f"{far}, since an episode can end in failure",
+            False: f"{near}, since every end is the goal",
+            None: f"{near}; where an episode can end in failure, which the environment does not tell, write "
+            f"offset={above:g}",
         }
         notice(f"{self.label}: the potential of steps_to_go is {why[failing]}.")
-        return 1.0 if failing else 0.0
+        return above if failing else above - 1.0
 
     def _warn_of_size(self, spec: Spec) -> None:
         if spec.card is None or spec.card.reward_range is None or not (self.hooks or isinstance(self.phi, tuple)):
@@ -156,11 +172,15 @@ def _finite(value: Any) -> bool:
 
 @dataclass(frozen=True)
 class _Phi:
-    """`slope · min(value, d_max) + intercept` of the rows at s, then at s', float64[2N]."""
+    """`slope · v + intercept` of the rows at s, then at s', float64[2N].
+
+    v is the value as read, at most d_max where that is given, or decay to its power.
+    """
 
     read: Callable[[Batch], Float]
     gamma: float
     d_max: float | None
+    decay: float | None
     slope: float
     intercept: float
 
@@ -168,6 +188,8 @@ class _Phi:
         phi = self.read(batch)
         if self.d_max is not None:
             phi = np.minimum(phi, self.d_max)
+        if self.decay is not None:
+            phi = np.power(self.decay, phi)
         if self.slope != 1.0:
             phi = phi * self.slope
         return phi + self.intercept if self.intercept else phi
