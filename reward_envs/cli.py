@@ -22,6 +22,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+AGENTS = "ppo, a2c, dqn, sac, td3 or ddpg; with reward-envs[contrib] also tqc, qrdqn, maskableppo."
 Environment = Annotated[str, typer.Argument(metavar="ENV", help="A Gymnasium id, such as MiniGrid-DoorKey-5x5-v0.")]
 
 
@@ -56,7 +57,7 @@ def _options(
 def compare(
     env: Environment,
     reward: Annotated[list[str], typer.Option(help="A reward; give one --reward for each that is compared.")],
-    agent: Annotated[str, typer.Option(help="ppo, a2c, dqn, sac, td3 or ddpg.")] = "ppo",
+    agent: Annotated[str, typer.Option(help=AGENTS)] = "ppo",
     seeds: Annotated[str, typer.Option(help="How many seeds, or which ones: 5, or 3,7,11.")] = "5",
     out: Annotated[str, typer.Option(help="The folder for the results.")] = "reward-report",
     steps: Annotated[int | None, typer.Option(help="Environment steps of each run.")] = None,
@@ -70,6 +71,7 @@ def compare(
     set_: Annotated[
         list[str] | None, typer.Option("--set", help="A hyperparameter, such as --set learning_rate=3e-4.")
     ] = None,
+    device: Annotated[str, typer.Option(help="Of the networks: cpu, cuda.")] = "cpu",
 ) -> None:
     """Train an agent on each reward with each seed, and compare them on the task's own reward.
 
@@ -89,7 +91,7 @@ def compare(
     }
     settings = {k: v for k, v in given.items() if v is not None}
     try:
-        found = run(env, reward, seeds=_seeds(seeds), out=out, jobs=jobs, **settings)
+        found = run(env, reward, seeds=_seeds(seeds), out=out, jobs=jobs, device=device, **settings)
     except FolderError as error:
         print(f"reward-envs: {error}", file=sys.stderr)
         raise typer.Exit(1) from None
@@ -246,6 +248,9 @@ def try_(
     columns = [batch.reward, *scored.terms.values(), scored.values]
     rows = [(str(t), *map(_number, values)) for t, *values in zip(batch.t.tolist(), *columns, strict=True)]
     rows.append(("sum", *(_number(c.sum()) for c in columns)))
+    for term in method.walk():
+        if (waits := getattr(term, "warmup", 0)) > len(batch):
+            print(f"{term.label} pays nothing in its first {waits} rows, which settle its statistics")
     end = "terminated" if batch.terminated[-1] else "truncated" if batch.truncated[-1] else "cut by --steps"
     _print_rows(["step", "task's own", *names, "paid"], rows)
     print(f"random actions, seed {seed}: {end} after {len(batch)} steps")
@@ -267,7 +272,7 @@ def train(
     env: Environment,
     reward: Annotated[str, typer.Option(help="The reward.")],
     out: Annotated[str, typer.Option(help="The folder for the agent and what its reward learned.")],
-    agent: Annotated[str, typer.Option(help="ppo, a2c, dqn, sac, td3 or ddpg.")] = "ppo",
+    agent: Annotated[str, typer.Option(help=AGENTS)] = "ppo",
     seed: Annotated[int, typer.Option(help="Of everything.")] = 0,
     steps: Annotated[int | None, typer.Option(help="Environment steps.")] = None,
     device: Annotated[str, typer.Option(help="Of the networks.")] = "cpu",

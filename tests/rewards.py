@@ -22,3 +22,8 @@ def reached(achieved: Any, desired: Any, info: Any) -> Any:
 def ends(achieved: Any, desired: Any, info: Any) -> Any:
     """Whether the goal is met."""
     return np.linalg.norm(np.subtract(achieved, desired), axis=-1) <= 0.1
+
+
+def breaks(reward: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Never gives a number."""
+    raise RuntimeError(f"no tide table for {len(reward)} rows")

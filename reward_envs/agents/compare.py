@@ -48,6 +48,7 @@ class Job:
     reward: str
     seed: int
     folder: Path
+    device: str = "cpu"
 
     @property
     def done(self) -> bool:
@@ -89,6 +90,7 @@ def compare(
     seeds: int | Sequence[int] = 5,
     out: str | Path,
     jobs: int | None = None,
+    device: str = "cpu",
     progress: bool = True,
     **settings: Any,
 ) -> Comparison:
@@ -110,6 +112,8 @@ def compare(
         The folder, see `Comparison`; made where missing.
     jobs
         Runs at a time, by default one a core. Each uses one core.
+    device
+        Of the algorithm's networks; the runs share it. It is not part of what is compared.
     progress
         Whether to show how far it is on stderr.
     settings
@@ -125,12 +129,14 @@ def compare(
         raise RewardError(f"comparing {texts} on seeds {numbers}: give at least one of each, and none of them twice.")
     make(plan.env).close()
     folder = Path(out)
+    if not (folder / "spec.json").exists():
+        _rehearse(plan, texts, device)
     spec = _spec(plan, texts, numbers, out)
     with _alone(folder):
         with _writing(folder):
             found = _claim(folder, spec)
         todo = [
-            Job(plan, reward, seed, folder / "runs" / f"{k}-{_slug(reward)}-seed{seed}")
+            Job(plan, reward, seed, folder / "runs" / f"{k}-{_slug(reward)}-seed{seed}", device)
             for seed in numbers
             for k, reward in enumerate(texts)
         ]
@@ -140,6 +146,12 @@ def compare(
         with _writing(folder):
             table, answer = _conclude(folder, found, todo)
     return Comparison(folder, table, answer, tuple(failures))
+
+
+def _rehearse(plan: Plan, texts: list[str], device: str) -> None:
+    from reward_envs.agents.sb3 import rehearse
+
+    rehearse(plan, texts, device=device)
 
 
 # The folder
@@ -293,7 +305,7 @@ def _run(jobs: list[Job], at_once: int | None, progress: bool) -> list[str]:
                     i = futures[future]
                     if (error := future.exception()) is not None:
                         failures[i] = _failed(todo[i], error)
-                bar.show(sum(counts), len(todo) - len(pending))
+                bar.show(sum(counts), len(todo) - len(pending), len(failures))
     except BaseException:
         pool.shutdown(wait=False, cancel_futures=True)
         for process in set(multiprocessing.active_children()) - before:
@@ -334,7 +346,7 @@ def _work(job: Job, index: int) -> None:
 
     part = job.folder.with_name(f".{job.folder.name}.{os.getpid()}")
     try:
-        run = train(job.plan, job.reward, seed=job.seed, progress=note, out=part)
+        run = train(job.plan, job.reward, seed=job.seed, device=job.device, progress=note, out=part)
         rows = [*run.rows, (job.plan.steps, "run/seconds", run.seconds)]
         found = {"reward": job.reward, "seed": job.seed, "success_rule": run.success_rule, "rows": rows}
         (part / "run.json").write_text(json.dumps(found) + "\n", encoding="utf-8")

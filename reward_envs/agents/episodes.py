@@ -45,7 +45,7 @@ def watch(folder: str | Path, *, seed: int = 0, steps: int = 120) -> dict[str, A
     import torch as th
 
     from reward_envs.agents.plan import Plan
-    from reward_envs.agents.sb3 import load
+    from reward_envs.agents.sb3 import act, load
 
     said = json.loads((Path(folder) / "agent.json").read_text(encoding="utf-8"))
     plan = Plan(**said["plan"])
@@ -57,13 +57,13 @@ def watch(folder: str | Path, *, seed: int = 0, steps: int = 120) -> dict[str, A
     env = _drawable(plan.env)
     frames: list[str | None] = []
 
-    def act(obs: Any) -> Any:
-        action, _ = model.predict(obs, deterministic=bool(plan.deterministic))
+    def choose(obs: Any) -> Any:
+        action = act(model, obs, [env], bool(plan.deterministic))
         return action.item() if np.ndim(action) == 0 else action
 
     with th.random.fork_rng(devices=[]):
         th.manual_seed(seed)
-        batch, _ = play(env, rewarder.method, act, seed=seed, steps=steps, look=lambda: frames.append(_frame(env)))
+        batch, _ = play(env, rewarder.method, choose, seed=seed, steps=steps, look=lambda: frames.append(_frame(env)))
     env.close()
     venv.close()
     labels = [t.label for t in rewarder.method.terms]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import difflib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import gymnasium as gym
@@ -59,6 +59,18 @@ DEFAULTS: dict[str, Default] = {
     "td3": Default(hyperparameters={**_OFF_POLICY, "gamma": 0.99}),
     "ddpg": Default(hyperparameters={**_OFF_POLICY, "gamma": 0.99}),
 }
+# of sb3_contrib
+DEFAULTS |= {
+    "maskableppo": DEFAULTS["ppo"],
+    "tqc": DEFAULTS["sac"],
+    "qrdqn": replace(
+        DEFAULTS["dqn"],
+        hyperparameters={
+            **DEFAULTS["dqn"].hyperparameters,
+            "policy_kwargs": {"net_arch": [64, 64], "n_quantiles": 50},
+        },
+    ),
+}
 
 
 @dataclass(frozen=True)
@@ -71,7 +83,8 @@ class Plan:
         A Gymnasium id. Of MiniGrid and BabyAI, and of tasks with their observations, the agent sees the flattened
         image of its partial view.
     algo
-        ppo, a2c, dqn, sac, td3 or ddpg.
+        ppo, a2c, dqn, sac, td3 or ddpg; with `reward-envs[contrib]` also tqc, qrdqn and, where the environment has
+        `action_masks()`, maskableppo.
     steps
         Environment steps of training; on-policy algorithms go on to the end of the rollout.
     n_envs

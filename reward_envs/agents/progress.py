@@ -47,17 +47,17 @@ class Bar:
         if self._bar is not None:
             self._bar.stop()
 
-    def show(self, steps: int, runs: int) -> None:
-        """So many steps are made, and so many runs are over."""
+    def show(self, steps: int, runs: int, failed: int = 0) -> None:
+        """So many steps are made, and so many runs are over, of which some failed."""
         now = time.monotonic()
         share = min(1.0, steps / self._steps)
         left = f"about {(now - self._began) * (1 - share) / share:.0f} s left" if 0 < share < 1 else ""
         if self._bar is not None:
-            self._bar.update(self._task, completed=steps, description=self._text(runs), left=left)
+            self._bar.update(self._task, completed=steps, description=self._text(runs, failed), left=left)
         elif self._plain and (now - self._said >= self._every or runs == self._runs):
             self._said = now
-            parts = (self._text(runs), f"{100 * share:.0f} % of the steps", f"{now - self._began:.0f} s", left)
+            parts = (self._text(runs, failed), f"{100 * share:.0f} % of the steps", f"{now - self._began:.0f} s", left)
             print(", ".join(p for p in parts if p), file=sys.stderr, flush=True)
 
-    def _text(self, runs: int) -> str:
-        return f"{runs} of {self._runs} runs"
+    def _text(self, runs: int, failed: int = 0) -> str:
+        return f"{runs} of {self._runs} runs" + (f", {failed} failed" if failed else "")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import textwrap
 from collections.abc import Sequence
@@ -60,10 +61,16 @@ def conclude(table: pd.DataFrame, rewards: Sequence[str], threshold: float = THR
             mean = float(iqm(last.values[:, -1]))
             returned.append((-mean, f"{name} {mean:.3g}"))
     if reached:
-        (*_, best, share), *rest = sorted(reached)
-        goal = f"{best} reached {100 * threshold:.0f} % success {share}"
-        return "; ".join([goal, *(f"{name} {share}" for *_, name, share in rest)]) + "."
+        best, *rest = _tied(sorted(reached))
+        goal = f"{best[0]} reached {100 * threshold:.0f} % success {best[1]}"
+        return "; ".join([goal, *(f"{names} {share}" for names, share in rest)]) + "."
     return "Task return after training: " + "; ".join(sentence for _, sentence in sorted(returned)) + "."
+
+
+def _tied(reached: list[tuple[int, float, str, str]]) -> list[tuple[str, str]]:
+    """Names and what they reached, those together that reached the same."""
+    groups = itertools.groupby(reached, key=lambda r: (r[:2], r[3]))
+    return [(" and ".join(name for *_, name, _ in group), share) for (_, share), group in groups]
 
 
 def thousands(steps: float) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import json
 import time
 from collections.abc import Callable, Sequence
@@ -25,6 +26,7 @@ from reward_envs.agents.plan import Plan, make
 from reward_envs.wrappers.adapters.sb3_record import VecRecorder
 from reward_envs.wrappers.adapters.sb3_train import algorithm_class, sb3
 from reward_envs.wrappers.core import Method
+from reward_envs.wrappers.errors import RewardError
 from reward_envs.wrappers.registry import as_method, text_or_reason
 
 BY_FLAG = "success is info['is_success']"
@@ -113,11 +115,8 @@ def train(
     began = time.perf_counter()
     th.set_num_threads(threads)
     model_seed, reward_seed, eval_seed = (int(s) >> 1 for s in np.random.SeedSequence(seed).generate_state(3))
-    cls = algorithm_class(plan.algo)
     method = as_method(reward)
-    venv, kwargs = sb3(_vector(plan.env, plan.n_envs), method, cls, gamma=plan.gamma, seed=reward_seed)
-    settings = {**copy.deepcopy(dict(plan.hyperparameters)), **kwargs}  # SB3 writes into the dicts it is given
-    model = cls(_policy(venv), venv, seed=model_seed, device=device, **settings)
+    model, venv = _build(plan, method, model_seed, reward_seed, device)
     watch = _Watch(plan, eval_seed, progress)
     try:
         model.learn(plan.steps, callback=watch)
@@ -130,6 +129,48 @@ def train(
     return watch.run(time.perf_counter() - began)
 
 
+def _build(
+    plan: Plan, method: Method, model_seed: int | None, reward_seed: int | None, device: str
+) -> tuple[BaseAlgorithm, VecRecorder]:
+    """The algorithm before its first step, in environments that pay the method."""
+    cls = algorithm_class(plan.algo)
+    venv, kwargs = sb3(_vector(plan.env, plan.n_envs), method, cls, gamma=plan.gamma, seed=reward_seed)
+    settings = {**copy.deepcopy(dict(plan.hyperparameters)), **kwargs}  # SB3 writes into the dicts it is given
+    if _masked(cls) and not venv.has_attr("action_masks"):
+        raise RewardError(f"{cls.__name__} asks the environment for action_masks(), which {plan.env} lacks: take ppo.")
+    try:
+        return cls(_policy(venv), venv, seed=model_seed, device=device, **settings), venv
+    except (AssertionError, TypeError, ValueError) as error:  # as SB3 says that settings or spaces do not fit
+        venv.close()
+        said = str(error).replace(f"{cls.__name__}.__init__() ", "")
+        raise RewardError(f"{cls.__name__} cannot train on {plan.env} with these settings: {said}") from error
+
+
+def rehearse(plan: Plan, rewards: Sequence[Method | str], *, device: str = "cpu") -> None:
+    """Make all that a training begins with, once for each reward, so that what cannot be is said at once.
+
+    Raises what `train` would raise before its first step: RewardError for settings and spaces that do not fit the
+    algorithm, HookError for a hook that the environment lacks. torch's generator does not move.
+
+    >>> rehearse(Plan("FrozenLake-v1"), ["task", "task + 0.1*count"])
+    """
+    with th.random.fork_rng(devices=[]):
+        for reward in rewards:
+            _build(plan, as_method(reward), None, None, device)[1].close()
+
+
+def act(model: BaseAlgorithm, obs: Any, envs: Sequence[gym.Env[Any, Any]], deterministic: bool) -> Any:
+    """The model's actions for a stack of observations, among those that the environments admit where it asks."""
+    masks: dict[str, Any] = {}
+    if _masked(type(model)):
+        masks = {"action_masks": np.stack([env.get_wrapper_attr("action_masks")() for env in envs])}
+    return model.predict(obs, deterministic=deterministic, **masks)[0]
+
+
+def _masked(cls: type[BaseAlgorithm]) -> bool:
+    return "action_masks" in inspect.signature(cls.predict).parameters
+
+
 def evaluate(model: BaseAlgorithm, envs: Sequence[gym.Env[Any, Any]], deterministic: bool, seed: int) -> Evaluation:
     """Play one episode in each of the bare environments; neither the model nor torch's generator moves."""
     n = len(envs)
@@ -139,7 +180,7 @@ def evaluate(model: BaseAlgorithm, envs: Sequence[gym.Env[Any, Any]], determinis
     with th.random.fork_rng(devices=[]):
         th.manual_seed(seed)
         while running:
-            actions, _ = model.predict(_stack([obs[i] for i in running]), deterministic=deterministic)
+            actions = act(model, _stack([obs[i] for i in running]), [envs[i] for i in running], deterministic)
             for i, action in zip(tuple(running), actions, strict=True):
                 obs[i], reward, terminated, truncated, info = envs[i].step(action)
                 task_return[i] += float(reward)
@@ -182,8 +223,8 @@ class _Watch(BaseCallback):
         self._evaluate()
 
     def _on_step(self) -> bool:
-        if self.num_timesteps >= len(self._evaluations) * self.plan.eval_every:
-            self._evaluate()
+        if self.num_timesteps >= len(self._evaluations) * self.plan.eval_every and self.num_timesteps < self.plan.steps:
+            self._evaluate()  # the last one is at the end of training, which may lie beyond `steps`
         return True
 
     def _on_rollout_end(self) -> None:

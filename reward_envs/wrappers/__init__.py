@@ -40,6 +40,11 @@ _PUBLIC = {
     "RewardReplayBuffer": "adapters.sb3_replay",
     "TrueRewardEvalCallback": "adapters.sb3_evaluate",
     "RewardLogCallback": "adapters.sb3_evaluate",
+    "WandbOutputFormat": "adapters.sb3_evaluate",
+    "RewardLog": "adapters.log",
+    "csv_sink": "adapters.log",
+    "tensorboard_sink": "adapters.log",
+    "wandb_sink": "adapters.log",
 }
 
 

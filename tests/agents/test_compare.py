@@ -31,6 +31,7 @@ SMALL = {
     "hyperparameters": {"n_steps": 16, "batch_size": 16, "n_epochs": 1},
 }
 REWARDS = ["task", "task + 0.1*count"]
+BREAKS = "task + function('tests.rewards:breaks')"
 
 
 def small(out: Path, rewards=REWARDS, **changes) -> module.Comparison:
@@ -164,6 +165,12 @@ def test_a_folder_of_other_files_is_refused(tmp_path: Path) -> None:
         (lambda out: small(out, []), "at least one"),
         (lambda out: small(out, seeds=0), "at least one"),
         (lambda out: small(out, ["task + coutn"]), "did you mean 'count'"),
+        (lambda out: small(out, ["task", "task + potential(steps_to_go)"]), "steps_to_go"),
+        (
+            lambda out: small(out, algo="sac", hyperparameters={}),
+            "SAC cannot train on FrozenLake-v1 with these settings",
+        ),
+        (lambda out: small(out, hyperparameters={"foo": 1}), "unexpected keyword argument 'foo'"),
         (lambda out: small(out, algo="pop"), "did you mean 'ppo'"),
         (lambda out: small(out, hyperparameters={"learning_rate": lambda p: p}), "write numbers"),
         (lambda out: compare("FrozenLick-v1", ["task"], out=out), "cannot make 'FrozenLick-v1'"),
@@ -203,22 +210,21 @@ def test_a_full_disk_gets_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 @pytest.mark.usefixtures("inline")
 def test_a_failing_run_keeps_the_others_and_is_tried_again(tmp_path: Path) -> None:
-    # FrozenLake has no hook of this name, which only the run finds out
     out = tmp_path / "out"
-    found = small(out, ["task", "task + potential(steps_to_go)"], seeds=1)
+    found = small(out, ["task", BREAKS], seeds=1)
     assert len(found.failures) == 1
-    assert found.failures[0].startswith("'task + potential(steps_to_go)' on seed 0 failed: ")
+    assert found.failures[0].startswith(f"{BREAKS!r} on seed 0 failed: RuntimeError: no tide table")
     assert "the other runs are kept; the same command tries this one again" in found.failures[0]
     assert set(found.table["reward"]) == {"task"} and (out / "report.png").exists()
     (trace,) = (out / "runs").glob("*.error.txt")
     assert "Traceback" in trace.read_text()
-    again = small(out, ["task", "task + potential(steps_to_go)"], seeds=1)
+    again = small(out, ["task", BREAKS], seeds=1)
     assert again.failures == found.failures
 
 
 @pytest.mark.usefixtures("inline")
 def test_all_runs_failing_leaves_the_spec(tmp_path: Path) -> None:
-    found = small(tmp_path / "out", ["potential(steps_to_go)"], seeds=1)
+    found = small(tmp_path / "out", [BREAKS], seeds=1)
     assert len(found.failures) == 1 and len(found.table) == 0 and "nothing to compare" in found.answer
     assert not (tmp_path / "out" / "report.png").exists()
 

@@ -94,3 +94,16 @@ def test_picture_of_runs_without_success_or_terms(tmp_path: Path) -> None:
 
 def test_no_two_rewards_look_the_same() -> None:
     assert len(set(report.COLOURS)) == len(set(report.MARKERS)) == len(report.COLOURS)
+
+
+def test_rewards_that_reached_the_same_are_not_ranked() -> None:
+    rows = [
+        (reward, seed, steps, "eval/success_rate", float(steps >= 100 * late))
+        for reward, late in (("task", 2), ("a", 1), ("b", 1))
+        for seed in (0, 1)
+        for steps in (0, 100, 200)
+    ]
+    said = conclude(pd.DataFrame(rows, columns=["reward", "seed", "steps", "metric", "value"]), ["task", "a", "b"])
+    assert said == (
+        "a and b reached 90 % success in 2 of 2 seeds, median 100 steps; task alone in 2 of 2 seeds, median 200 steps."
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from pathlib import Path
 
 import gymnasium as gym
@@ -20,16 +21,18 @@ from reward_envs.agents.sb3 import (
     _to_tensors,
     _vector,
     load,
+    rehearse,
     train,
 )
 from reward_envs.wrappers import RewardError
 
+contrib = pytest.mark.skipif(not importlib.util.find_spec("sb3_contrib"), reason="needs sb3_contrib")
 PPO = {"n_steps": 16, "batch_size": 16, "n_epochs": 1}
 OFF = {"learning_starts": 16, "buffer_size": 200, "batch_size": 8}
 
 
 def tiny(env: str, algo: str = "ppo", **changes) -> Plan:
-    hyper = {"ppo": PPO, "a2c": {"n_steps": 16}}.get(algo, OFF)
+    hyper = {"ppo": PPO, "maskableppo": PPO, "a2c": {"n_steps": 16}}.get(algo, OFF)
     return Plan(
         env,
         algo,
@@ -64,6 +67,13 @@ class Corridor(gym.Env):
         return self.observation_space.sample(), pays, self.at == 3, self.t >= 8, self._told()
 
 
+class Masked(Corridor):
+    """Admits the step to the right only."""
+
+    def action_masks(self):
+        return np.array([False, True])
+
+
 SPACES = {
     "Mlp": spaces.Box(-1, 1, (3,)),
     "Cnn": spaces.Box(0, 255, (36, 36, 3), np.uint8),
@@ -73,6 +83,7 @@ SPACES = {
 }
 for name, space in SPACES.items():
     gym.register(f"tests/Corridor{name}-v0", entry_point=Corridor, kwargs={"space": space})
+gym.register("tests/CorridorMasked-v0", entry_point=Masked, kwargs={"space": SPACES["Mlp"]})
 gym.register("tests/CorridorFlag-v0", entry_point=Corridor, kwargs={"space": SPACES["Mlp"], "flag": True})
 gym.register("tests/CorridorEarly-v0", entry_point=Corridor, kwargs={"space": SPACES["Mlp"], "late": False})
 
@@ -94,6 +105,9 @@ def test_the_observation_chooses_the_policy(name: str, policy: str) -> None:
         ("Pendulum-v1", "sac"),
         ("Pendulum-v1", "td3"),
         ("Pendulum-v1", "ddpg"),
+        pytest.param("Pendulum-v1", "tqc", marks=contrib),
+        pytest.param("CartPole-v1", "qrdqn", marks=contrib),
+        pytest.param("tests/CorridorMasked-v0", "maskableppo", marks=contrib),
     ],
 )
 def test_every_algorithm_trains(env: str, algo: str) -> None:
@@ -101,7 +115,41 @@ def test_every_algorithm_trains(env: str, algo: str) -> None:
     steps = sorted({r.steps for r in run.rows if r.metric == "eval/task_return"})
     assert steps == [0, 32, 64]
     assert np.isfinite([r.value for r in run.rows]).all()
-    assert set(DEFAULTS) == {"ppo", "a2c", "dqn", "sac", "td3", "ddpg"}
+    assert set(DEFAULTS) == {"ppo", "a2c", "dqn", "sac", "td3", "ddpg", "tqc", "qrdqn", "maskableppo"}
+
+
+@contrib
+def test_masks_hold_in_evaluation_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    taken: set[int] = set()
+    step = Masked.step
+    monkeypatch.setattr(Masked, "step", lambda self, action: (taken.add(int(action)), step(self, action))[1])
+    train(tiny("tests/CorridorMasked-v0", "maskableppo"), "task")
+    assert taken == {1}
+
+
+@pytest.mark.parametrize(
+    ("plan", "reward", "words"),
+    [
+        (Plan("CartPole-v1", "sac"), "task", "SAC cannot train on CartPole-v1 with these settings: .*Discrete"),
+        (
+            Plan("CartPole-v1", hyperparameters={"foo": 1}),
+            "task",
+            "PPO cannot train .*unexpected keyword argument 'foo'",
+        ),
+        (Plan("CartPole-v1"), "task + potential(steps_to_go)", "steps_to_go"),
+        pytest.param(
+            Plan("CartPole-v1", "maskableppo"),
+            "task",
+            "MaskablePPO asks the environment for action_masks",
+            marks=contrib,
+        ),
+    ],
+)
+def test_what_cannot_be_is_said_before_the_first_step(plan: Plan, reward: str, words: str) -> None:
+    before = th.get_rng_state()
+    with pytest.raises(RewardError, match=words):
+        rehearse(plan, ["task", reward])
+    assert th.equal(th.get_rng_state(), before)
 
 
 @pytest.mark.parametrize(

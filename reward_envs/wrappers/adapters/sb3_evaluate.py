@@ -1,19 +1,27 @@
-"""SB3 callbacks: evaluation on the task's own reward, and the log of the terms."""
+"""SB3 callbacks: evaluation on the task's own reward, and the log of the terms, to W&B too."""
 
 from __future__ import annotations
 
 import os
-from collections import deque
 from copy import deepcopy
 from typing import Any, cast
 
 import gymnasium as gym
-import numpy as np
 from stable_baselines3.common.callbacks import BaseCallback, EvalCallback
+from stable_baselines3.common.logger import (
+    Figure,
+    FormatUnsupportedError,
+    HParam,
+    Image,
+    KVWriter,
+    Video,
+    filter_excluded_keys,
+)
 from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import DummyVecEnv, VecEnv, VecMonitor, is_vecenv_wrapped, unwrap_vec_normalize
 
 from reward_envs.wrappers.adapters.env import RewardWrapper
+from reward_envs.wrappers.adapters.log import RewardLog, wandb_sink
 from reward_envs.wrappers.adapters.place import REWARDS, names_of, warn_of_statistics_above
 from reward_envs.wrappers.adapters.sb3_record import VecRecorder
 from reward_envs.wrappers.adapters.sb3_replay import RewardReplayBuffer
@@ -126,7 +134,7 @@ def _bare(env: gym.Env[Any, Any] | VecEnv) -> VecEnv:
 
 
 class RewardLogCallback(BaseCallback):
-    """Writes the terms to SB3's log, and with it to TensorBoard, CSV and W&B.
+    """Writes the terms to SB3's log, and with it to TensorBoard and CSV, and to W&B by `WandbOutputFormat`.
 
     `episode_reward/<term>` and `reward/task_return` are means over the last 100 finished episodes,
     `reward/<term>/<name>` is what learning reported, `reward/unscored_share` the share of rows that an episode method
@@ -143,17 +151,13 @@ class RewardLogCallback(BaseCallback):
 
     def __init__(self, verbose: int = 0) -> None:
         super().__init__(verbose)
-        self._episodes: dict[str, deque[float]] = {}
+        self._log = RewardLog()
 
     def _on_training_start(self) -> None:
         warn_of_statistics_above(self.training_env)
 
     def _on_step(self) -> bool:
-        for info in self.locals.get("infos", ()):
-            if any(key.startswith("episode_reward/") for key in info):
-                sums = {k: v for k, v in info.items() if k.startswith("episode_reward/")}
-                for name, value in {**sums, "reward/task_return": info["episode_task_return"]}.items():
-                    self._episodes.setdefault(name, deque(maxlen=100)).append(value)
+        self._log.add(self.locals.get("infos", ()))
         return True
 
     def _on_rollout_end(self) -> None:
@@ -161,6 +165,44 @@ class RewardLogCallback(BaseCallback):
         if isinstance(buffer, RewardRolloutBuffer | RewardReplayBuffer):
             log = buffer.reward_log()
         else:
-            log = {name: float(np.mean(values)) for name, values in self._episodes.items()}
+            log = self._log.means()
         for name, value in log.items():
             self.logger.record(name, value)
+
+
+class WandbOutputFormat(KVWriter):
+    """Sends every key of SB3's log, with its step, to a run of Weights & Biases; offline too.
+
+    It stands beside SB3's own formats in a Logger. `logger.record(..., exclude="wandb")` leaves a key out.
+
+    Parameters
+    ----------
+    run
+        As of `wandb_sink`; closing the log leaves the run going.
+
+    Raises what `wandb_sink` raises, and FormatUnsupportedError for SB3's videos, figures, images and hyperparameters.
+    Misleads as `wandb_sink` does: a second `learn()` counts from 0 again, and W&B drops its rows until they are past
+    the first; go on with `learn(..., reset_num_timesteps=False)`, or start a new run.
+
+    >>> import wandb
+    >>> from stable_baselines3.common.logger import Logger
+    >>> from reward_envs.wrappers import WandbOutputFormat
+    >>> run = wandb.init(mode="disabled")
+    >>> logger = Logger(None, [WandbOutputFormat(run)])
+    >>> logger.record("episode_reward/task", 1.0)
+    >>> logger.dump(100)
+    >>> run.finish()
+    """
+
+    def __init__(self, run: Any = None) -> None:
+        self._sink = wandb_sink(run)
+
+    def write(self, key_values: dict[str, Any], key_excluded: dict[str, tuple[str, ...]], step: int = 0) -> None:
+        values = filter_excluded_keys(key_values, key_excluded, "wandb")
+        for value in values.values():
+            if isinstance(value, Video | Figure | Image | HParam):
+                raise FormatUnsupportedError(["wandb"], type(value).__name__.lower())
+        self._sink(step, values)
+
+    def close(self) -> None:
+        pass  # who started the run finishes it

@@ -74,6 +74,11 @@ def sb3(
     """
     cls = algorithm_class(algo)
     admitted = admit(method, "sb3()", Scope.EPISODE)
+    if not isinstance(venv, gym.Env | VecEnv):
+        raise RewardError(
+            f"sb3() got {type(venv).__name__} {venv!r}; it takes an environment or a vector of SB3's: "
+            f"make_vec_env(id, n), gym.make(id)."
+        )
     vector = with_vec_statistics(DummyVecEnv([lambda: venv]) if isinstance(venv, gym.Env) else venv)
     warn_of_statistics_above(vector)
     recorder = VecRecorder(vector, admitted, gamma, seed, schedule)

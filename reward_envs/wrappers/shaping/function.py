@@ -90,7 +90,10 @@ class Function(Method):
         known = None
         if isinstance(result, Masked):
             result, known = result
-        values = np.asarray(result, dtype=np.float64)
+        try:
+            values = np.asarray(result, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise RewardError(f"{self.label} gave no numbers ({error}): one float a row.") from error
         if values.shape != (len(batch),):
             raise RewardError(f"{self.label} returned shape {values.shape} for {len(batch)} rows: one number a row.")
         return (values if known is None else Masked(values, known)), None
