@@ -161,11 +161,9 @@ class RewardLogCallback(BaseCallback):
         return True
 
     def _on_rollout_end(self) -> None:
-        buffer = getattr(self.model, "rollout_buffer", None) or getattr(self.model, "replay_buffer", None)
-        if isinstance(buffer, RewardRolloutBuffer | RewardReplayBuffer):
-            log = buffer.reward_log()
-        else:
-            log = self._log.means()
+        buffer: Any = getattr(self.model, "rollout_buffer", None) or getattr(self.model, "replay_buffer", None)
+        scores = isinstance(buffer, RewardRolloutBuffer | RewardReplayBuffer)
+        log = buffer.reward_log() if scores else self._log.means()
         for name, value in log.items():
             self.logger.record(name, value)
 
