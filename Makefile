@@ -8,7 +8,7 @@ PYTHON ?= python3
 PYTEST_FLAGS ?= -n 2 --dist loadfile
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip
-EXTRAS := test,docs,contrib,tensorboard
+EXTRAS := test,docs,contrib,tensorboard,wandb
 
 # One thread a process: torch is several times slower with more on small nets, and seeds run side by side.
 export OMP_NUM_THREADS := 1

@@ -157,6 +157,13 @@ def test_a_bare_loop_over_calls_of_any_size(size: int) -> None:
     assert log.means() == near(expected(30))
 
 
+def test_an_unknown_row_makes_the_mean_unknown() -> None:
+    batch = Batch.of(obs=[0, 0], action=[0, 0], next_obs=[1, 1], reward=[2.0, np.nan], terminated=[False, True])
+    log = RewardLog()
+    log.add_scored(Rewarder("task").step(batch), batch)
+    assert log.means() == pytest.approx({"reward/task_return": 2.0, "episode_reward/task": np.nan}, nan_ok=True)
+
+
 def test_what_learning_reports_is_logged() -> None:
     batch = Batch.of(obs=[0], action=[0], next_obs=[1], reward=[2.0], terminated=[True])
     log = RewardLog()

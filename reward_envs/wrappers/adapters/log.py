@@ -82,7 +82,7 @@ class RewardLog:
         """Take what `Rewarder.step(batch)` gave: any number of rows in the order of time, each once.
 
         An episode may run over many calls where `batch.episode` goes on; its number must not come again while it runs.
-        A term that leaves a row of an episode unknown (NaN) makes the mean NaN.
+        A term that leaves a row of an episode unknown (NaN) makes the mean NaN. The first call loads SB3.
         """
         from reward_envs.wrappers.adapters.sb3_record import EpisodeSums
 
