@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, Final, TypeVar, overload
 
 import numba
 
 F = TypeVar("F", bound=Callable[..., Any])
+_STAMP: Final = tuple((p.name, p.stat().st_mtime_ns) for p in sorted(Path(__file__).parent.glob("*.py")))
 
 # error_model="numpy": dividing by zero gives inf or nan as in numpy, instead of raising from the middle of a loop.
 # fastmath stays off: it may reorder sums and drop nan, so results would differ from the twin's and between machines.
@@ -19,10 +21,17 @@ def kernel(function: F, /) -> F: ...
 
 
 @overload
-def kernel(*, parallel: bool = False) -> Callable[[F], F]: ...
+def kernel(*, parallel: bool = False, inline: bool = False) -> Callable[[F], F]: ...
 
 
-def kernel(function: F | None = None, /, *, parallel: bool = False) -> F | Callable[[F], F]:
+def _watch_the_folder(compiled: Any) -> None:
+    """Let the cached code grow stale with any kernel's file: numba looks at the caller's alone, not at its helpers'."""
+    index = getattr(getattr(compiled, "_cache", None), "_cache_file", None)
+    if hasattr(index, "_source_stamp"):
+        index._source_stamp = _STAMP
+
+
+def kernel(function: F | None = None, /, *, parallel: bool = False, inline: bool = False) -> F | Callable[[F], F]:
     """Compile a function at its first call, and keep the result on disk.
 
     Parameters
@@ -32,6 +41,8 @@ def kernel(function: F | None = None, /, *, parallel: bool = False) -> F | Calla
     parallel
         Spread the `numba.prange` loops over threads: `@kernel(parallel=True)`. Worth it only for long loops whose turns
         are independent; the order of a parallel sum, hence its last digits, depends on the number of threads.
+    inline
+        Put the body where it is called, so that the compiler knows the constants that it is called with.
 
     Returns
     -------
@@ -51,7 +62,8 @@ def kernel(function: F | None = None, /, *, parallel: bool = False) -> F | Calla
     """
 
     def decorate(f: F) -> F:
-        compiled: F = numba.njit(parallel=parallel, **FLAGS)(f)
+        compiled: F = numba.njit(parallel=parallel, inline="always" if inline else "never", **FLAGS)(f)
+        _watch_the_folder(compiled)
         return compiled
 
     return decorate if function is None else decorate(function)
