@@ -14,11 +14,12 @@ PREFIX = "reward_envs/"
 
 @dataclass(frozen=True)
 class Row:
-    """An id's maker "module:function" under `reward_envs`, its fixed keywords, and the catalogue rows that it covers,
-    each with the test of its property."""
+    """An id's maker "module:function" under `reward_envs`, its fixed keywords, the maker of a vector where it has a
+    faster one than a loop, and the catalogue rows that it covers, each with the test of its property."""
 
     maker: str
     kwargs: Mapping[str, Any] = field(default_factory=dict)
+    vector: str = ""
     covers: Mapping[int, str] = field(default_factory=dict)
 
     @property
@@ -27,16 +28,27 @@ class Row:
         return self.maker.partition(".")[0]
 
 
+# Those of `grid.tasks.TASKS`, written out, since Gymnasium enters them when it is imported and nobody wants to wait.
+_GRID = """
+    Empty-5x5 Empty-6x6 Empty-8x8 Empty-16x16 Empty-Random-5x5 Empty-Random-6x6 FourRooms
+    DoorKey-5x5 DoorKey-6x6 DoorKey-8x8 DoorKey-16x16 MultiRoom-N2-S4 MultiRoom-N4-S5 MultiRoom-N6
+    LavaCrossingS9N1 LavaCrossingS9N2 LavaCrossingS9N3 LavaCrossingS11N5
+    SimpleCrossingS9N1 SimpleCrossingS9N2 SimpleCrossingS9N3 SimpleCrossingS11N5
+    LavaGapS5 LavaGapS6 LavaGapS7 DistShift1 DistShift2 LockedRoom
+"""
+
 IDS: dict[str, Row] = {
-    "DoorKey-5x5-v0": Row("grid.doors:door_key", {"size": 5}),
-    "DoorKey-6x6-v0": Row("grid.doors:door_key", {"size": 6}),
-    "DoorKey-8x8-v0": Row("grid.doors:door_key", {"size": 8}),
-    "MultiRoom-N2-S4-v0": Row("grid.doors:multi_room", {"rooms": 2, "size": 4}),
+    **{f"{n}-v0": Row("grid.tasks:grid_env", {"task": f"{n}-v0"}, "grid.tasks:grid_vector") for n in _GRID.split()},
     "KeyCorridorS3R1-v0": Row("grid.doors:key_corridor", {"size": 3, "rows": 1}),
-    "LavaCrossingS9N1-v0": Row("grid.doors:lava_crossing", {"size": 9, "crossings": 1}),
     "MountainCar-v0": Row("control.mountain_car:MountainCar"),
     "PointReach-v0": Row("control.point_reach:PointReach"),
 }
+
+
+def is_grid(env_id: str) -> bool:
+    """Whether an id is a gridworld task on our engine."""
+    row = IDS.get(env_id.removeprefix(PREFIX)) if env_id.startswith(PREFIX) else None
+    return row is not None and row.vector == "grid.tasks:grid_vector"
 
 
 def make(name: str, reward: Any = None, gamma: float | None = None, **kwargs: Any) -> gym.Env[Any, Any]:
@@ -52,18 +64,35 @@ def make(name: str, reward: Any = None, gamma: float | None = None, **kwargs: An
         Of the task: `reward_mode`, `hooks`, `render_mode`.
     """
     row = IDS[name]
-    module, _, function = row.maker.partition(":")
-    env: gym.Env[Any, Any] = getattr(importlib.import_module(f"reward_envs.{module}"), function)(
-        **{**row.kwargs, **kwargs}
-    )
+    env: gym.Env[Any, Any] = _maker(row.maker)(**{**row.kwargs, **kwargs})
     return env if reward is None else _Made(_with_reward(env, reward, gamma))
 
 
 def make_vec(name: str, num_envs: int = 1, reward: Any = None, gamma: float | None = None, **kwargs: Any) -> Any:
-    """The same as a Gymnasium vector environment (`vectorization_mode="vector_entry_point"`)."""
+    """The same as a Gymnasium vector environment, which `gym.make_vec` takes by default.
+
+    Parameters
+    ----------
+    name, reward, gamma
+        As of `make`.
+    num_envs
+        How many.
+    kwargs
+        Of the task, and `autoreset_mode` (an `AutoresetMode` or its value, by default NEXT_STEP).
+    """
     kwargs.pop("max_episode_steps", None)
-    envs = gym.vector.SyncVectorEnv([lambda: make(name, **kwargs)] * num_envs)
+    row = IDS[name]
+    if row.vector:
+        envs = _maker(row.vector)(num_envs=num_envs, **{**row.kwargs, **kwargs})
+    else:
+        mode = kwargs.pop("autoreset_mode", gym.vector.AutoresetMode.NEXT_STEP)
+        envs = gym.vector.SyncVectorEnv([lambda: make(name, **kwargs)] * num_envs, autoreset_mode=mode)
     return envs if reward is None else _with_reward(envs, reward, gamma)
+
+
+def _maker(path: str) -> Any:
+    module, _, function = path.partition(":")
+    return getattr(importlib.import_module(f"reward_envs.{module}"), function)
 
 
 def _with_reward(env: Any, reward: Any, gamma: float | None) -> Any:

@@ -10,6 +10,7 @@ from typing import Any
 
 import gymnasium as gym
 
+from reward_envs.registration import is_grid
 from reward_envs.wrappers.errors import RewardError
 
 MINIGRID = ("MiniGrid-", "BabyAI-")
@@ -157,6 +158,10 @@ def make(env_id: str, **kwargs: Any) -> gym.Env[Any, Any]:
     except (gym.error.Error, ImportError) as error:
         raise RewardError(f"cannot make {env_id!r}: {error}") from None
     space = env.observation_space
+    if is_grid(env_id):
+        from reward_envs.grid.env import FlatView
+
+        return FlatView(env)
     if isinstance(space, gym.spaces.Dict) and {"image", "mission"} <= set(space.spaces):
         from minigrid.minigrid_env import MiniGridEnv
         from minigrid.wrappers import ImgObsWrapper

@@ -23,6 +23,8 @@ from stable_baselines3.common.preprocessing import is_image_space
 from stable_baselines3.common.vec_env import DummyVecEnv, VecEnv
 
 from reward_envs.agents.plan import Plan, make
+from reward_envs.grid import sb3_vec
+from reward_envs.registration import is_grid
 from reward_envs.wrappers.adapters.sb3_record import VecRecorder
 from reward_envs.wrappers.adapters.sb3_train import algorithm_class, sb3
 from reward_envs.wrappers.core import Method
@@ -262,6 +264,8 @@ class _Watch(BaseCallback):
 
 
 def _vector(env_id: str, n: int) -> VecEnv:
+    if is_grid(env_id):
+        return sb3_vec(env_id, n)
     return DummyVecEnv([lambda: Monitor(make(env_id))] * n)
 
 

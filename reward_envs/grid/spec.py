@@ -43,6 +43,8 @@ class GridSpec:
         See `grid.hooks`.
     steps_to_go_max
         Bound of the finite `steps_to_go`; None where the task does not give that hook.
+    exact
+        Whether `steps_to_go` is the number itself, or only never above it.
     source
         Of the task: the class of the minigrid package that it equals.
     kwargs
@@ -64,6 +66,7 @@ class GridSpec:
     reward_range: tuple[float, float] = (0.0, 1.0)
     milestone_names: tuple[str, ...] = ("succeed",)
     steps_to_go_max: float | None = None
+    exact: bool = True
     source: str = ""
     kwargs: dict[str, Any] | None = None
 

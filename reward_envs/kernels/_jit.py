@@ -16,19 +16,19 @@ _STAMP: Final = tuple((p.name, p.stat().st_mtime_ns) for p in sorted(Path(__file
 FLAGS: Final[dict[str, Any]] = {"cache": True, "error_model": "numpy", "nogil": True, "fastmath": False}
 
 
+def _watch_the_folder(compiled: Any) -> None:
+    """Let the cached code grow stale with any kernel's file: numba looks at the caller's alone, not at its helpers'."""
+    index: Any = getattr(getattr(compiled, "_cache", None), "_cache_file", None)
+    if hasattr(index, "_source_stamp"):
+        index._source_stamp = _STAMP
+
+
 @overload
 def kernel(function: F, /) -> F: ...
 
 
 @overload
 def kernel(*, parallel: bool = False, inline: bool = False) -> Callable[[F], F]: ...
-
-
-def _watch_the_folder(compiled: Any) -> None:
-    """Let the cached code grow stale with any kernel's file: numba looks at the caller's alone, not at its helpers'."""
-    index = getattr(getattr(compiled, "_cache", None), "_cache_file", None)
-    if hasattr(index, "_source_stamp"):
-        index._source_stamp = _STAMP
 
 
 def kernel(function: F | None = None, /, *, parallel: bool = False, inline: bool = False) -> F | Callable[[F], F]:

@@ -3,7 +3,7 @@
 Many worlds of one size lie side by side:
 
     cells   uint16[P + N + P, H * W]  what lies in each cell, row by row; see `pack`. The P worlds at both ends are
-                               padding of walls, where a view may reach. The outer cells of every world are opaque
+                               padding of walls, where a view may reach. Opaque cells enclose all that light reaches
     state   int32[N, COLUMNS]  the agent and the episode; columns X, Y, DIR, ... below
     words   uint64[N]          one word of random state a world, the only randomness there is
 
@@ -37,10 +37,11 @@ WALL: Final = WALL_TYPE | GREY << 4 | OPAQUE
 LEFT, RIGHT, FORWARD, PICKUP, DROP, TOGGLE, DONE = range(7)
 
 # columns of the state; from R on, what the task's rule needs
-X, Y, DIR, CARRY, STEP, MISSION, MARKS, DOORS, R = range(9)
+X, Y, DIR, CARRY, STEP, MISSION, MARKS, DOORS, TOGGLES, LIFTS, R = range(11)
 REGISTERS: Final = 10
 COLUMNS: Final = R + REGISTERS
-TOOK_KEY, UNLOCKED, SUCCEEDED, FAILED = 1, 2, 4, 8  # bits of MARKS; DOORS counts the doors opened
+TOOK_KEY, UNLOCKED, SUCCEEDED, FAILED = 1, 2, 4, 8  # bits of MARKS; DOORS counts the doors opened,
+# TOGGLES the changes of doors, LIFTS those of other things
 
 # What ends an episode, besides the goal and lava, and what the registers hold:
 #   PLAIN                                        TAKE     R: type and colour to pick up
@@ -62,14 +63,25 @@ _DY: Final = (0, 1, 0, -1)
 
 
 @kernel
-def draw(words: Words, i: int, n: int) -> int:
-    """An integer from 0 to n - 1 of world i's own stream: splitmix64 (Steele, Lea and Flood 2014), high half times n."""
-    words[i] = words[i] + _GOLDEN
-    z = words[i]
+def mixed(z: np.uint64) -> np.uint64:
+    """The output of splitmix64 for a counter (Steele, Lea and Flood 2014)."""
     z = (z ^ (z >> np.uint64(30))) * _MIX_1
     z = (z ^ (z >> np.uint64(27))) * _MIX_2
-    z = z ^ (z >> np.uint64(31))
-    return np.int64(((z >> np.uint64(32)) * np.uint64(n)) >> np.uint64(32))  # type: ignore[return-value]
+    return z ^ (z >> np.uint64(31))
+
+
+@kernel
+def draw(words: Words, i: int, n: int) -> int:
+    """An integer from 0 to n - 1 of world i's stream: the upper half of `mixed`, times n."""
+    words[i] = words[i] + _GOLDEN
+    return np.int64(((mixed(words[i]) >> np.uint64(32)) * np.uint64(n)) >> np.uint64(32))  # type: ignore[return-value]
+
+
+@kernel
+def seed_words(words: Words, rows: Int, seeds: Words) -> None:
+    """Begin the streams of the worlds `rows`, each with its seed."""
+    for k in range(len(rows)):
+        words[rows[k]] = mixed((seeds[k] + np.uint64(1)) * _GOLDEN)
 
 
 @kernel
@@ -163,7 +175,7 @@ def _step_one(
     elif action == RIGHT:
         state[DIR] = (heading + 1) & 3
     elif action == FORWARD:
-        if kind == EMPTY or kind >= GOAL or kind == FLOOR or (kind == DOOR and (cell >> 7) & 3 == OPEN):
+        if kind in (EMPTY, FLOOR) or kind >= GOAL or (kind == DOOR and (cell >> 7) & 3 == OPEN):
             state[X] += _DX[heading]
             state[Y] += _DY[heading]
             at = front
@@ -173,11 +185,13 @@ def _step_one(
         if KEY <= kind <= BOX and carried == 0:
             state[CARRY] = cell
             cells[front] = EMPTY
+            state[LIFTS] += 1
             if kind == KEY:
                 state[MARKS] |= TOOK_KEY
     elif action == DROP:
         if kind == EMPTY and carried != 0:
             cells[front] = carried
+            state[LIFTS] += 1
             state[CARRY] = 0
     elif action == TOGGLE:
         cells[front] = _toggled(cell, carried, state)
@@ -201,17 +215,20 @@ def _toggled(cell: int, carried: int, state: State) -> int:
     """What stands in the cell in front after a toggle."""
     kind = cell & 15
     if kind == BOX:
+        state[LIFTS] += 1
         content = (cell >> 10) & 7
         return KEY | (content - 1) << 4 if content else EMPTY
     if kind != DOOR:
         return cell
     door = (cell >> 7) & 3
     if door == OPEN:
+        state[TOGGLES] += 1
         return cell | CLOSED << 7 | OPAQUE
     if door == LOCKED:
         if carried & KIND != (KEY | (cell & 0x70)):
             return cell
         state[MARKS] |= UNLOCKED
+    state[TOGGLES] += 1
     if not cell & OPENED:
         state[DOORS] += 1
     return (cell & KIND) | OPENED

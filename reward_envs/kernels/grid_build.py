@@ -1,4 +1,4 @@
-"""What layouts are made of: fields, walls, things at random places. All randomness is `draw` on the world's own word."""
+"""What layouts are made of: fields, walls, things at random places. All randomness is the world's own word."""
 
 from __future__ import annotations
 

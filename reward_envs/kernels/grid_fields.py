@@ -7,7 +7,6 @@ width, the height and what the task needs further. Distributions are those of th
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from reward_envs.kernels._jit import kernel
 from reward_envs.kernels.grid import (
@@ -254,8 +253,10 @@ def _place_room(
 
 @kernel
 def locked_room(cells: Cells, state: State, words: Words, rows: Int, p: Int) -> None:
-    """Six rooms along a hallway, one locked with the goal in it, its key in another. MISSION is the colour of the locked
-    door times six plus that of the key's room, in the order of names."""
+    """Six rooms along a hallway, one locked with the goal in it, its key in another.
+
+    MISSION is the colour of the locked door times six plus that of the key's room, in the order of names.
+    """
     width, height = p[0], p[1]
     left, right = width // 2 - 2, width // 2 + 2
     for i in rows:
@@ -288,3 +289,12 @@ def _in_room(words: Words, i: int, room: int, width: int, height: int, left: int
     x0, y0 = 0 if room % 2 == 0 else right, room // 2 * (height // 3)
     y = y0 + 1 + draw(words, i, height // 3 - 1)
     return y * width + x0 + 1 + draw(words, i, left - 1)
+
+
+@kernel
+def fixed(cells: Cells, state: State, words: Words, rows: Int, p: Int) -> None:
+    """One layout for all: p[2], p[3], p[4] are the agent's x, y and direction, then come the cells."""
+    for i in rows:
+        for k in range(cells.shape[1]):
+            cells[i, k] = p[5 + k]
+        put_agent(state[i], p[0], p[3] * p[0] + p[2], p[4])

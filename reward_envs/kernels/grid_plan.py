@@ -13,6 +13,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from reward_envs.kernels import grid
 from reward_envs.kernels._jit import kernel
 
 Int: TypeAlias = NDArray[np.int64]
@@ -116,3 +117,60 @@ def steps_to_success(ahead: Int, kind: Int, fits: Int, has_key: bool) -> NDArray
                 queue[tail] = previous
                 tail += 1
     return distance
+
+
+@kernel
+def layout_of(cells: grid.Cells, width: int, target: int) -> tuple[Int, Int, Int, Int, bool]:
+    """A world's layout as the planner takes it: number of each cell that is no wall, then ahead, kind, fits, has_key.
+
+    `cells` uint16[H * W]; `target` is the type and colour to pick up, -1 where the goal is a cell.
+    """
+    number = np.full(len(cells), -1)
+    count = doors = 0
+    key = -1
+    for at in range(len(cells)):
+        if cells[at] & 15 != grid.WALL_TYPE:
+            number[at] = count
+            count += 1
+        if cells[at] & 15 == grid.KEY:
+            key = (cells[at] >> 4) & 7
+        doors += cells[at] & 15 == grid.DOOR
+    ahead, kind, fits = np.full((count, 4), -1), np.full(count, FREE), np.zeros(doors, np.int64)
+    doors = 0
+    for at in range(len(cells)):
+        c = number[at]
+        if c < 0:
+            continue
+        what = cells[at] & 15
+        for heading in range(4):
+            front = at + (1, width, -1, -width)[heading]
+            if 0 <= front < len(cells):
+                ahead[c, heading] = number[front]
+        if what == grid.DOOR:
+            kind[c] = DOOR + doors
+            fits[doors] = (cells[at] >> 4) & 7 == key
+            doors += 1
+        elif what == grid.GOAL:
+            kind[c] = GOAL
+        elif what == grid.LAVA:
+            kind[c] = LAVA
+        elif cells[at] & grid.KIND == target:
+            kind[c] = TARGET
+    return number, ahead, kind, fits, key >= 0
+
+
+@kernel
+def code_of(cells: grid.Cells, state: grid.State, width: int, number: Int, count: int, has_key: bool) -> int:
+    """The code of a world's present state."""
+    place, doors, power = count, 0, 1
+    for at in range(len(cells)):
+        if cells[at] & 15 == grid.KEY:
+            place = number[at]
+        if cells[at] & 15 == grid.DOOR:
+            doors += power * ((cells[at] >> 7) & 3)
+            power *= 3
+    if not has_key:
+        place, places = 0, 1
+    else:
+        places = count + 1
+    return ((number[state[grid.Y] * width + state[grid.X]] * 4 + state[grid.DIR]) * places + place) * power + doors

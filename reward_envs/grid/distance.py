@@ -1,0 +1,76 @@
+"""Steps to success in gridworlds, worked out once a layout and again where doors or things changed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reward_envs.grid.worlds import Worlds
+from reward_envs.kernels import grid as k
+from reward_envs.kernels.grid_distance import FAR, steps_to_go
+from reward_envs.kernels.grid_plan import code_of, layout_of, steps_to_success
+
+Float = NDArray[np.float64]
+
+
+class Distances:
+    """The `steps_to_go` of all worlds of a vector, by fields of poses; see `kernels.grid_distance`."""
+
+    def __init__(self, worlds: Worlds) -> None:
+        self._worlds = worlds
+        poses = worlds.spec.width * worlds.spec.height * 4
+        self._fields = np.empty((worlds.n, 2, poses), np.int32)
+        self._known = np.full((worlds.n, 4), -1, np.int32)
+        self._queue = np.empty(poses + 1, np.int32)
+
+    def forget(self, rows: NDArray[np.int64]) -> None:
+        """The layouts of these worlds are new."""
+        self._known[rows] = -1
+
+    def values(self) -> Float:
+        """float64[N] at the present states."""
+        worlds = self._worlds
+        out = np.empty(worlds.n)
+        steps_to_go(worlds.cells, worlds.state, worlds.shape, self._fields, self._known, self._queue, out)
+        return out
+
+    def poses(self, i: int) -> Float:
+        """float64[H, W, 4]: of world i from every cell and direction, with what the agent holds; inf: no way."""
+        self.values()
+        late = (
+            self._known[i, 0] != self._worlds.state[i, k.TOGGLES] or self._known[i, 1] != self._worlds.state[i, k.LIFTS]
+        )
+        field = self._fields[i, int(late)].astype(np.float64)
+        field[field >= FAR] = np.inf
+        poses: Float = field.reshape(self._worlds.spec.height, self._worlds.spec.width, 4)
+        return poses
+
+
+class Plans:
+    """The same by a search over all states of a layout: where things are, how doors stand. For small layouts."""
+
+    def __init__(self, worlds: Worlds) -> None:
+        self._worlds = worlds
+        self._plans: list[Any] = [None] * worlds.n
+
+    def forget(self, rows: NDArray[np.int64]) -> None:
+        """The layouts of these worlds are new."""
+        for i in rows.tolist():
+            self._plans[i] = None
+
+    def values(self) -> Float:
+        """float64[N] at the present states."""
+        return np.array([self._value(i) for i in range(self._worlds.n)])
+
+    def _value(self, i: int) -> float:
+        worlds = self._worlds
+        cells, state, width = worlds.cells[i], worlds.state[i], worlds.spec.width
+        if state[k.MARKS] & (k.SUCCEEDED | k.FAILED):
+            return 0.0 if state[k.MARKS] & k.SUCCEEDED else np.inf
+        if self._plans[i] is None:
+            number, ahead, kind, fits, has_key = layout_of(cells, width, int(state[k.R]))
+            self._plans[i] = number, len(kind), has_key, steps_to_success(ahead, kind, fits, has_key)
+        number, count, has_key, plan = self._plans[i]
+        return float(plan[code_of(cells, state, width, number, count, has_key)])

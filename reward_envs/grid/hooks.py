@@ -1,0 +1,103 @@
+"""Hooks of gridworlds, for all worlds at once.
+
+- `steps_to_go`: the fewest actions to success, 0 when done, inf where there is no way; where the card says
+  `exact=False`, a number that is never above it.
+- `milestones`: float64[K], 1 for each of `card.milestone_names` reached in the episode.
+- `progress`: their mean.
+- `caption`: the state in words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reward_envs.grid.distance import Distances, Plans
+from reward_envs.grid.spec import COLOURS, DOOR_STATES, KINDS
+from reward_envs.grid.worlds import Worlds
+from reward_envs.kernels import grid as k
+
+FACING = ("east", "south", "west", "north")
+MARKS = {
+    "take the key": k.TOOK_KEY,
+    "open the locked door": k.UNLOCKED,
+    "succeed": k.SUCCEEDED,
+}
+
+
+class GridHooks:
+    """The hooks that were asked of a task, as columns over its worlds."""
+
+    def __init__(self, worlds: Worlds) -> None:
+        self._worlds = worlds
+        self._distances: Distances | Plans | None = None
+        with_distance = worlds.spec.steps_to_go_max is not None
+        self.offers = (*(("steps_to_go",) if with_distance else ()), "progress", "milestones", "caption")
+        self.asked: tuple[str, ...] = ()
+
+    def request(self, hooks: Iterable[str]) -> None:
+        """Add hooks; raises ValueError for an unknown one."""
+        wanted = set(hooks)
+        if unknown := sorted(wanted - set(self.offers)):
+            raise ValueError(f"no hook {unknown[0]!r}: this task gives {', '.join(self.offers)}.")
+        self.asked = tuple(h for h in self.offers if h in wanted or h in self.asked)
+
+    def begin(self, rows: NDArray[np.int64]) -> None:
+        """New episodes have begun in these worlds."""
+        if self._distances is not None:
+            self._distances.forget(rows)
+
+    def values(self) -> dict[str, Any]:
+        """The hooks asked for, at the present states: float64[N], float64[N, K] for milestones, texts for captions."""
+        return {name: getattr(self, name)() for name in self.asked}
+
+    def steps_to_go(self) -> NDArray[np.float64]:
+        """float64[N]."""
+        if self._distances is None:
+            spec = self._worlds.spec
+            self._distances = (Plans if spec.rule == k.TAKE and spec.exact else Distances)(self._worlds)
+        return self._distances.values()
+
+    def milestones(self) -> NDArray[np.float64]:
+        """float64[N, K]."""
+        state = self._worlds.state
+        columns = []
+        for name in self._worlds.spec.milestone_names:
+            if name in MARKS:
+                columns.append(state[:, k.MARKS] & MARKS[name] != 0)
+            else:
+                columns.append(state[:, k.DOORS] >= int(name.removeprefix("open door ")))
+        reached: NDArray[np.float64] = np.stack(columns, axis=1).astype(np.float64)
+        return reached
+
+    def progress(self) -> NDArray[np.float64]:
+        """float64[N]."""
+        share: NDArray[np.float64] = self.milestones().mean(axis=1)
+        return share
+
+    def caption(self) -> NDArray[np.object_]:
+        """A text each."""
+        return np.array([caption(self._worlds, i) for i in range(self._worlds.n)], object)
+
+
+def caption(worlds: Worlds, i: int) -> str:
+    """The state of world i in words."""
+    state, width = worlds.state[i], worlds.spec.width
+    held = int(state[k.CARRY])
+    hands = f"carries the {_name(held)}" if held else "carries nothing"
+    place = f"column {state[k.X]}, row {state[k.Y]}"
+    parts = [f"The agent is at {place}, faces {FACING[state[k.DIR]]} and {hands}."]
+    for at, code in enumerate(worlds.cells[i].tolist()):
+        kind = code & 15
+        if kind not in (k.EMPTY, k.WALL_TYPE, k.FLOOR):
+            door = f", {DOOR_STATES[code >> 7 & 3]}" if kind == k.DOOR else ""
+            parts.append(f"The {_name(code)} is at column {at % width}, row {at // width}{door}.")
+    return " ".join(parts)
+
+
+def _name(code: int) -> str:
+    kind = KINDS[code & 15]
+    return kind if kind in ("goal", "lava") else f"{COLOURS[code >> 4 & 7]} {kind}"

@@ -1,0 +1,21 @@
+"""All gridworld tasks by id without prefix, and what `gym.make` and `gym.make_vec` make of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from reward_envs.grid.env import GridEnv, GridVector
+from reward_envs.grid.fields import FIELDS
+from reward_envs.grid.spec import GridSpec
+
+TASKS: dict[str, GridSpec] = {**FIELDS}
+
+
+def grid_env(task: str, **kwargs: Any) -> GridEnv:
+    """A single environment; `kwargs` of `GridEnv`."""
+    return GridEnv(TASKS[task], **kwargs)
+
+
+def grid_vector(task: str, num_envs: int, **kwargs: Any) -> GridVector:
+    """A vector environment; `kwargs` of `GridVector`."""
+    return GridVector(TASKS[task], num_envs, **kwargs)
