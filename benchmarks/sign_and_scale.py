@@ -16,7 +16,7 @@ from reward_envs.agents.compare import compare
 from reward_envs.agents.report import curves, thousands
 from reward_envs.agents.statistics import interval, iqm, median, steps_to
 
-STEPS = {"DoorKey-8x8-v0": 600_000, "MultiRoom-N2-S4-v0": 200_000, "LavaCrossingS9N1-v0": 400_000}
+STEPS = {"DoorKey-8x8-v0": 450_000, "MultiRoom-N2-S4-v0": 120_000, "LavaCrossingS9N1-v0": 240_000}
 FARTHEST = {"DoorKey-8x8-v0": 30, "MultiRoom-N2-S4-v0": 11, "LavaCrossingS9N1-v0": 22}  # steps_to_go_max of the cards
 MILESTONES = {
     "DoorKey-8x8-v0": "task + milestones((0.2, 0.3, 0.0))",
@@ -71,7 +71,7 @@ def main() -> None:
     given = parser.parse_args()
     for task in given.task or STEPS:
         texts = rewards(task)
-        every = STEPS[task] // 24
+        every = STEPS[task] // 20
         found = compare(
             f"reward_envs/{task}",
             list(texts.values()),

@@ -35,11 +35,19 @@ _GRID = """
     LavaCrossingS9N1 LavaCrossingS9N2 LavaCrossingS9N3 LavaCrossingS11N5
     SimpleCrossingS9N1 SimpleCrossingS9N2 SimpleCrossingS9N3 SimpleCrossingS11N5
     LavaGapS5 LavaGapS6 LavaGapS7 DistShift1 DistShift2 LockedRoom
+    Unlock UnlockPickup BlockedUnlockPickup
+    KeyCorridorS3R1 KeyCorridorS3R2 KeyCorridorS3R3 KeyCorridorS4R3 KeyCorridorS5R3 KeyCorridorS6R3
+    ObstructedMaze-1Dl ObstructedMaze-1Dlh ObstructedMaze-1Dlhb ObstructedMaze-2Dl ObstructedMaze-2Dlh
+    ObstructedMaze-2Dlhb ObstructedMaze-1Q ObstructedMaze-2Q ObstructedMaze-Full
+    GoToDoor-5x5 GoToDoor-6x6 GoToDoor-8x8 GoToObject-6x6-N2 GoToObject-8x8-N2
+    Fetch-5x5-N2 Fetch-6x6-N2 Fetch-8x8-N3 PutNear-6x6-N2 PutNear-8x8-N3 RedBlueDoors-6x6 RedBlueDoors-8x8
+    MemoryS7 MemoryS9 MemoryS11 MemoryS13 MemoryS13Random MemoryS17Random
+    Dynamic-Obstacles-5x5 Dynamic-Obstacles-6x6 Dynamic-Obstacles-8x8 Dynamic-Obstacles-16x16
+    Dynamic-Obstacles-Random-5x5 Dynamic-Obstacles-Random-6x6
 """
 
 IDS: dict[str, Row] = {
     **{f"{n}-v0": Row("grid.tasks:grid_env", {"task": f"{n}-v0"}, "grid.tasks:grid_vector") for n in _GRID.split()},
-    "KeyCorridorS3R1-v0": Row("grid.doors:key_corridor", {"size": 3, "rows": 1}),
     "MountainCar-v0": Row("control.mountain_car:MountainCar"),
     "PointReach-v0": Row("control.point_reach:PointReach"),
 }

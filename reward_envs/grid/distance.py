@@ -70,7 +70,7 @@ class Plans:
         if state[k.MARKS] & (k.SUCCEEDED | k.FAILED):
             return 0.0 if state[k.MARKS] & k.SUCCEEDED else np.inf
         if self._plans[i] is None:
-            number, ahead, kind, fits, has_key = layout_of(cells, width, int(state[k.R]))
+            number, ahead, kind, fits, has_key = layout_of(cells, width, int(state[k.R]), int(state[k.CARRY]))
             self._plans[i] = number, len(kind), has_key, steps_to_success(ahead, kind, fits, has_key)
         number, count, has_key, plan = self._plans[i]
         return float(plan[code_of(cells, state, width, number, count, has_key)])

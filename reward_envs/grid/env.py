@@ -66,12 +66,11 @@ class _Task:
         return self._hooks.asked
 
     def _spaces(self) -> tuple[spaces.Dict, spaces.Discrete]:
-        sentences = [self.task.mission(i) for i in range(self.task.missions)]
         observation = spaces.Dict(
             {
                 "direction": spaces.Discrete(4),
                 "image": spaces.Box(0, 255, self.worlds.image.shape[1:], np.uint8),
-                "mission": spaces.Text(max(1, *map(len, sentences)), min_length=0, charset=LETTERS),
+                "mission": spaces.Text(max(1, *map(len, self.task.missions)), min_length=0, charset=LETTERS),
             }
         )
         return observation, spaces.Discrete(self.task.actions)
@@ -290,7 +289,7 @@ class GridVector(_Task, gym.vector.VectorEnv[dict[str, Any], Any, Any]):
         self.worlds.begin(rows)
         self._over[rows] = False
         self._hooks.begin(rows)
-        if self.task.missions > 1 or not self._missions[0]:
+        if len(self.task.missions) > 1 or not self._missions[0]:
             for i in rows.tolist():
                 self._missions[i] = self.worlds.mission(i)
         if self._dense:

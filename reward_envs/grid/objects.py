@@ -4,9 +4,9 @@
 at the wrong thing, the wrong door, the wrong end of a hallway, a ball.
 
 >>> fetch_8x8 = OBJECTS["Fetch-8x8-N3-v0"]
->>> fetch_8x8.missions, fetch_8x8.mission(32)
+>>> len(fetch_8x8.missions), fetch_8x8.missions[32]
 (60, 'fetch a blue ball')
->>> OBJECTS["PutNear-6x6-N2-v0"].mission(18 * 12 + 4)
+>>> OBJECTS["PutNear-6x6-N2-v0"].missions[18 * 12 + 4]
 'put the red box near the yellow key'
 """
 
@@ -52,18 +52,6 @@ def _put_near_mission(number: int) -> str:
     return f"put the {_thing(number // THINGS)} near the {_thing(number % THINGS)}"
 
 
-def _red_blue_mission(number: int) -> str:
-    return "open the red door then the blue door"
-
-
-def _memory_mission(number: int) -> str:
-    return "go to the matching object at the end of the hallway"
-
-
-def _dodge_mission(number: int) -> str:
-    return "get to the green goal square"
-
-
 def _go_to_door(size: int) -> GridSpec:
     return GridSpec(
         task="Go to the door of the colour that the mission names, and say done beside it.",
@@ -72,10 +60,10 @@ def _go_to_door(size: int) -> GridSpec:
         height=size,
         max_steps=4 * size**2,
         rule=GO_TO,
-        mission=_go_to_door_mission,
-        missions=6,
+        missions=tuple(map(_go_to_door_mission, range(6))),
         see_through=True,
         failing_ends=True,
+        steps_to_go_max=3.0 * size,
         source="minigrid.envs:GoToDoorEnv",
         kwargs={"size": size},
     )
@@ -90,10 +78,11 @@ def _go_to_object(size: int, count: int) -> GridSpec:
         max_steps=5 * size**2,
         params=(count,),
         rule=GO_TO,
-        mission=_go_to_object_mission,
-        missions=THINGS,
+        missions=tuple(map(_go_to_object_mission, range(THINGS))),
         see_through=True,
         failing_ends=True,
+        steps_to_go_max=2.0 * size,
+        exact=False,  # another thing may stand in the way
         source="minigrid.envs:GoToObjectEnv",
         kwargs={"size": size, "numObjs": count},
     )
@@ -108,10 +97,10 @@ def _fetch(size: int, count: int) -> GridSpec:
         max_steps=5 * size**2,
         params=(count,),
         rule=FETCH,
-        mission=_fetch_mission,
-        missions=PHRASES * FETCHED,
+        missions=tuple(map(_fetch_mission, range(PHRASES * FETCHED))),
         see_through=True,
         failing_ends=True,
+        steps_to_go_max=2.0 * size + 2,
         source="minigrid.envs:FetchEnv",
         kwargs={"size": size, "numObjs": count},
     )
@@ -126,10 +115,10 @@ def _put_near(size: int, count: int) -> GridSpec:
         max_steps=5 * size,
         params=(count,),
         rule=PUT_NEAR,
-        mission=_put_near_mission,
-        missions=THINGS**2,
+        missions=tuple(map(_put_near_mission, range(THINGS**2))),
         see_through=True,
         failing_ends=True,
+        steps_to_go_max=4.0 * size,
         source="minigrid.envs:PutNearEnv",
         kwargs={"size": size, "numObjs": count},
     )
@@ -143,8 +132,9 @@ def _red_blue_doors(size: int) -> GridSpec:
         height=size,
         max_steps=20 * size**2,
         rule=RED_BLUE,
-        mission=_red_blue_mission,
+        missions=("open the red door then the blue door",),
         failing_ends=True,
+        steps_to_go_max=6.0 * size,
         source="minigrid.envs:RedBlueDoorEnv",
         kwargs={"size": size},
     )
@@ -159,8 +149,9 @@ def _memory(size: int, random_length: bool) -> GridSpec:
         max_steps=5 * size**2,
         params=(int(random_length),),
         rule=MEMORY,
-        mission=_memory_mission,
+        missions=("go to the matching object at the end of the hallway",),
         failing_ends=True,
+        steps_to_go_max=size + 4.0,
         source="minigrid.envs:MemoryEnv",
         kwargs={"size": size, "random_length": random_length},
     )
@@ -175,10 +166,12 @@ def _dynamic_obstacles(size: int, balls: int, anywhere: bool) -> GridSpec:
         max_steps=4 * size**2,
         params=(balls, int(anywhere)),
         rule=DODGE,
-        mission=_dodge_mission,
+        missions=("get to the green goal square",),
         see_through=True,
         actions=FORWARD + 1,
         failing_ends=True,
+        steps_to_go_max=2.0 * size - 3,
+        exact=False,  # balls may stand in the way
         reward_range=(-1.0, 1.0),
         source="minigrid.envs:DynamicObstaclesEnv",
         kwargs={"size": size, "n_obstacles": balls, **({"agent_start_pos": None} if anywhere else {})},

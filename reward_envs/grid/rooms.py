@@ -1,17 +1,15 @@
 """MiniGrid's tasks of rooms in a grid: Unlock, UnlockPickup, BlockedUnlockPickup, KeyCorridor, ObstructedMaze.
 
-A row's name is MiniGrid's own id without its prefix. Where MiniGrid has an ObstructedMaze in two versions, the row is
-its -v1, in which no ball comes to lie on a key.
+Where MiniGrid has an ObstructedMaze in two versions, ours is its -v1, in which no ball comes to lie on a key.
 
->>> ROOMS["KeyCorridorS3R1-v0"].mission(0)
+>>> ROOMS["KeyCorridorS3R1-v0"].missions[0]
 'pick up the red ball'
->>> ROOMS["ObstructedMaze-Full-v1"].max_steps
+>>> ROOMS["ObstructedMaze-Full-v0"].max_steps
 3600
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from reward_envs.grid.spec import COLOURS, GridSpec
@@ -21,8 +19,8 @@ from reward_envs.kernels.grid import TAKE, UNLOCK
 _MILESTONES = ("take the key", "open the locked door", "succeed")
 
 
-def _of_colour(thing: str) -> Callable[[int], str]:
-    return lambda number: f"pick up the {COLOURS[number]} {thing}"
+def _of_colour(thing: str) -> tuple[str, ...]:
+    return tuple(f"pick up the {colour} {thing}" for colour in COLOURS)
 
 
 def _unlock(task: str, source: str, max_steps: int, *, box: bool = False, blocked: bool = False) -> GridSpec:
@@ -35,15 +33,16 @@ def _unlock(task: str, source: str, max_steps: int, *, box: bool = False, blocke
         max_steps=max_steps,
         params=(6, int(box), int(blocked)),
         rule=TAKE if box else UNLOCK,
-        mission=_of_colour("box") if box else lambda number: "open the door",
-        missions=len(COLOURS) if box else 1,
+        missions=_of_colour("box") if box else ("open the door",),
         milestone_names=_MILESTONES,
+        steps_to_go_max=30.0 if box else 20.0,
+        exact=not box,
         source=f"minigrid.envs:{source}",
         kwargs={},
     )
 
 
-def _key_corridor(size: int, rows: int, steps_to_go_max: float | None = None) -> GridSpec:
+def _key_corridor(size: int, rows: int, steps_to_go_max: float) -> GridSpec:
     return GridSpec(
         task="Find the key, open the locked room with it, drop it, and pick up the ball.",
         layout=grid_rooms.key_corridor,
@@ -52,10 +51,10 @@ def _key_corridor(size: int, rows: int, steps_to_go_max: float | None = None) ->
         max_steps=30 * size**2,
         params=(size,),
         rule=TAKE,
-        mission=_of_colour("ball"),
-        missions=len(COLOURS),
+        missions=_of_colour("ball"),
         milestone_names=_MILESTONES,
         steps_to_go_max=steps_to_go_max,
+        exact=rows == 1,  # a layout small enough to search whole
         source="minigrid.envs:KeyCorridorEnv",
         kwargs={"room_size": size, "num_rows": rows},
     )
@@ -85,8 +84,10 @@ def _maze(
         max_steps=4 * visited * 6**2,
         params=(6, int(in_box), int(blocked), quarters, *agent_room),
         rule=TAKE,
-        mission=lambda number: "pick up the blue ball",
+        missions=("pick up the blue ball",),
         milestone_names=_MILESTONES,
+        steps_to_go_max=44.0 if quarters else 30.0,
+        exact=False,
         source=f"minigrid.envs:{source if quarters else 'ObstructedMaze_1Dlhb'}",
         kwargs=kwargs,
     )
@@ -104,19 +105,19 @@ ROOMS: dict[str, GridSpec] = {
         box=True,
         blocked=True,
     ),
-    "KeyCorridorS3R1-v0": _key_corridor(3, 1, steps_to_go_max=18.0),
-    "KeyCorridorS3R2-v0": _key_corridor(3, 2),
-    "KeyCorridorS3R3-v0": _key_corridor(3, 3),
-    "KeyCorridorS4R3-v0": _key_corridor(4, 3),
-    "KeyCorridorS5R3-v0": _key_corridor(5, 3),
-    "KeyCorridorS6R3-v0": _key_corridor(6, 3),
+    "KeyCorridorS3R1-v0": _key_corridor(3, 1, 18.0),
+    "KeyCorridorS3R2-v0": _key_corridor(3, 2, 30.0),
+    "KeyCorridorS3R3-v0": _key_corridor(3, 3, 44.0),
+    "KeyCorridorS4R3-v0": _key_corridor(4, 3, 70.0),
+    "KeyCorridorS5R3-v0": _key_corridor(5, 3, 100.0),
+    "KeyCorridorS6R3-v0": _key_corridor(6, 3, 120.0),
     "ObstructedMaze-1Dl-v0": _maze(False, False, 2),
     "ObstructedMaze-1Dlh-v0": _maze(True, False, 2),
     "ObstructedMaze-1Dlhb-v0": _maze(True, True, 2),
     "ObstructedMaze-2Dl-v0": _maze(False, False, 4, quarters=1, agent_room=(2, 1), source="ObstructedMaze_Full"),
     "ObstructedMaze-2Dlh-v0": _maze(True, False, 4, quarters=1, agent_room=(2, 1), source="ObstructedMaze_Full"),
-    "ObstructedMaze-2Dlhb-v1": _maze(True, True, 4, quarters=1, agent_room=(2, 1)),
-    "ObstructedMaze-1Q-v1": _maze(True, True, 5, quarters=1, agent_room=(1, 1)),
-    "ObstructedMaze-2Q-v1": _maze(True, True, 11, quarters=2, agent_room=(2, 1)),
-    "ObstructedMaze-Full-v1": _maze(True, True, 25, quarters=4, agent_room=(1, 1)),
+    "ObstructedMaze-2Dlhb-v0": _maze(True, True, 4, quarters=1, agent_room=(2, 1)),
+    "ObstructedMaze-1Q-v0": _maze(True, True, 5, quarters=1, agent_room=(1, 1)),
+    "ObstructedMaze-2Q-v0": _maze(True, True, 11, quarters=2, agent_room=(2, 1)),
+    "ObstructedMaze-Full-v0": _maze(True, True, 25, quarters=4, agent_room=(1, 1)),
 }

@@ -27,10 +27,8 @@ class GridSpec:
         Further integers that the layout takes; it is called with `(width, height, *params)`.
     rule
         What ends an episode besides the goal and lava; see `kernels.grid`.
-    mission
-        The words that the agent reads, from the state's MISSION number.
     missions
-        How many missions there are; their numbers are 0 to missions - 1.
+        The words that the agent reads, by the state's MISSION number.
     see_through
         Whether walls hide nothing.
     actions
@@ -58,8 +56,7 @@ class GridSpec:
     max_steps: int
     params: tuple[int, ...] = ()
     rule: int = PLAIN
-    mission: Callable[[int], str] = lambda number: ""
-    missions: int = 1
+    missions: tuple[str, ...] = ("",)
     see_through: bool = False
     actions: int = DONE + 1
     failing_ends: bool = False

@@ -6,9 +6,11 @@ from typing import Any
 
 from reward_envs.grid.env import GridEnv, GridVector
 from reward_envs.grid.fields import FIELDS
+from reward_envs.grid.objects import OBJECTS
+from reward_envs.grid.rooms import ROOMS
 from reward_envs.grid.spec import GridSpec
 
-TASKS: dict[str, GridSpec] = {**FIELDS}
+TASKS: dict[str, GridSpec] = {**FIELDS, **ROOMS, **OBJECTS}
 
 
 def grid_env(task: str, **kwargs: Any) -> GridEnv:

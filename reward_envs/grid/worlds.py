@@ -55,7 +55,6 @@ class Worlds:
         area = spec.width * spec.height
         pad = -(-(view_size * (spec.width + 1)) // area)
         self._padded = np.full((n + 2 * pad, area), k.WALL, np.uint16)
-        self.cells = self._padded[pad:-pad]
         self.state = np.zeros((n, k.COLUMNS), np.int32)
         self.words = np.zeros(n, np.uint64)
         sizes = (spec.width, spec.height, spec.max_steps, spec.rule, view_size, int(spec.see_through), pad)
@@ -66,7 +65,6 @@ class Worlds:
         self.direction = np.zeros(n, np.int64)
         self.reward = np.zeros(n)
         self._flags = np.zeros((3, n), np.bool_)
-        self.terminated, self.truncated, self.success = self._flags
         self.all = np.arange(n)
         self._none, self._nowhere = np.zeros(n, np.bool_), np.zeros((n, 0), np.int64)
         self.seed(self.all, np.random.SeedSequence().generate_state(n, np.uint64).tolist())
@@ -75,6 +73,32 @@ class Worlds:
     def image(self) -> NDArray[np.uint8]:
         """What the agents see."""
         return self._whole
+
+    # Not kept as views, which a pickle or a copy would tear from what they show.
+
+    @property
+    def cells(self) -> NDArray[np.uint16]:
+        """The cells of each world."""
+        pad = int(self.shape[k.PAD])
+        return self._padded[pad : pad + self.n]
+
+    @property
+    def terminated(self) -> Bool:
+        """Whether each episode has ended by its own rule."""
+        flags: Bool = self._flags[0]
+        return flags
+
+    @property
+    def truncated(self) -> Bool:
+        """Whether each episode has come to its last step."""
+        flags: Bool = self._flags[1]
+        return flags
+
+    @property
+    def success(self) -> Bool:
+        """Whether each episode has ended in success."""
+        flags: Bool = self._flags[2]
+        return flags
 
     def swap(self, image: NDArray[np.uint8]) -> None:
         """Write the partial views into this array from now on, uint8[N, size, size, 3]."""
@@ -131,7 +155,7 @@ class Worlds:
 
     def mission(self, i: int) -> str:
         """The words that the agent of world i reads."""
-        return self.spec.mission(int(self.state[i, k.MISSION]))
+        return self.spec.missions[int(self.state[i, k.MISSION])]
 
 
 def as_actions(actions: Any, n: int) -> NDArray[np.int64]:

@@ -17,6 +17,7 @@ from reward_envs.kernels._jit import kernel
 from reward_envs.kernels.grid import (
     BOX,
     CARRY,
+    CLOSED,
     DIR,
     DODGE,
     DOOR,
@@ -166,6 +167,8 @@ def _toll(cells: Cells, state: State, rule: int, layer: int, at: int) -> int:
         return FAR if rule == MEMORY and at == state[R + 1] else 1
     if kind == DOOR:
         door = (code >> 7) & 3
+        if door == CLOSED and layer == LATE and state[CARRY] == 0:
+            return 1  # the way to the key may have opened it
         return 1 if door == OPEN else FAR if door == LOCKED and layer == EARLY else 2
     if not KEY <= kind <= BOX or rule in (MEMORY, FETCH):
         return FAR

@@ -120,14 +120,15 @@ def steps_to_success(ahead: Int, kind: Int, fits: Int, has_key: bool) -> NDArray
 
 
 @kernel
-def layout_of(cells: grid.Cells, width: int, target: int) -> tuple[Int, Int, Int, Int, bool]:
+def layout_of(cells: grid.Cells, width: int, target: int, held: int) -> tuple[Int, Int, Int, Int, bool]:
     """A world's layout as the planner takes it: number of each cell that is no wall, then ahead, kind, fits, has_key.
 
-    `cells` uint16[H * W]; `target` is the type and colour to pick up, -1 where the goal is a cell.
+    `cells` uint16[H * W]; `target` is the type and colour to pick up, -1 where the goal is a cell; `held` is what the
+    agent carries.
     """
     number = np.full(len(cells), -1)
     count = doors = 0
-    key = -1
+    key = (held >> 4) & 7 if held & 15 == grid.KEY else -1
     for at in range(len(cells)):
         if cells[at] & 15 != grid.WALL_TYPE:
             number[at] = count
