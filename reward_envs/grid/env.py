@@ -36,9 +36,10 @@ class _Task:
         full_view: bool,
         reward_mode: Mode,
         hooks: Iterable[str],
+        threads: int = 1,
     ) -> None:
         self.task = spec
-        self.worlds = Worlds(spec, n, view_size=view_size, full_view=full_view)
+        self.worlds: Worlds = (spec.engine or Worlds)(spec, n, view_size=view_size, full_view=full_view, threads=threads)
         self.max_steps = spec.max_steps  # where adapters look for the time limit
         self._hooks = GridHooks(self.worlds)
         self.reward_mode = check_reward_mode(reward_mode)
@@ -78,7 +79,7 @@ class _Task:
     def _pay_dense(self, rows: NDArray[np.int64]) -> None:
         """Add (d(s) - d(s')) / d_max to the rewards of the rows, in which lava and dead ends count as the farthest."""
         before, now = self._distance[rows], self._near(rows)
-        self.worlds.reward[rows] += (before - now) / (self.task.steps_to_go_max or 1.0)
+        self.worlds.pay(rows, (before - now) / (self.task.steps_to_go_max or 1.0))
         self._distance[rows] = now
 
     def _near(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -167,7 +168,7 @@ class GridEnv(_Task, gym.Env[dict[str, Any], int]):
 
     def _info(self) -> dict[str, Any]:
         info: dict[str, Any] = {"is_success": self.worlds.success.item()}
-        if self._hooks.asked:
+        if self._hooks.asked or self.worlds.columns:
             info.update({name: column[0] for name, column in self._hooks.values().items()})
         return info
 
@@ -210,6 +211,9 @@ class GridVector(_Task, gym.vector.VectorEnv[dict[str, Any], Any, Any]):
         observation is in `infos["final_obs"]`; `DISABLED`: `reset(options={"reset_mask": mask})` does.
     copy
         Whether observations are copies; else they are overwritten by the next step.
+    threads
+        Threads of a step; more than one is worth it from a thousand worlds on. Where worker processes are forked after
+        a threaded step, GNU OpenMP ends them: spawn them, or set NUMBA_THREADING_LAYER=workqueue.
     view_size, full_view, reward_mode, hooks
         As of `GridEnv`.
     """
@@ -221,13 +225,14 @@ class GridVector(_Task, gym.vector.VectorEnv[dict[str, Any], Any, Any]):
         *,
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
         copy: bool = True,
+        threads: int = 1,
         view_size: int = 7,
         full_view: bool = False,
         reward_mode: Mode = "sparse",
         hooks: Iterable[str] = (),
         render_mode: str | None = None,
     ) -> None:
-        self._open(spec, num_envs, view_size, full_view, reward_mode, hooks)
+        self._open(spec, num_envs, view_size, full_view, reward_mode, hooks, threads)
         self.num_envs, self.copy, self.render_mode = num_envs, copy, render_mode
         self.autoreset_mode = AutoresetMode(autoreset_mode)
         self.metadata = {**type(self).metadata, "autoreset_mode": self.autoreset_mode}

@@ -41,17 +41,25 @@ class Worlds:
         Cells across the agent's view: odd, 3 to 15.
     full_view
         Whether the agent sees the whole grid.
+    threads
+        Threads of a step; more than one is worth it from a thousand worlds on.
 
     A world's generator is one 64-bit word, so that a seed gives one trajectory, alone and in any place of a vector.
     Raises ValueError where n or view_size cannot be.
     """
 
-    def __init__(self, spec: GridSpec, n: int, *, view_size: int = 7, full_view: bool = False) -> None:
+    columns: tuple[str, ...] = ()  # attributes, float64[N], that `info` holds on every step
+
+    def __init__(
+        self, spec: GridSpec, n: int, *, view_size: int = 7, full_view: bool = False, threads: int = 1
+    ) -> None:
         if n < 1:
             raise ValueError(f"{n} worlds: a vector needs at least one.")
         if not (view_size % 2 == 1 and 3 <= view_size <= 15):
             raise ValueError(f"view_size={view_size}: an agent sees an odd number of cells across, 3 to 15.")
-        self.spec, self.n, self.full_view = spec, n, full_view
+        if threads < 1:
+            raise ValueError(f"threads={threads}: a step takes at least one.")
+        self.spec, self.n, self.full_view, self.threads = spec, n, full_view, threads
         area = spec.width * spec.height
         pad = -(-(view_size * (spec.width + 1)) // area)
         self._padded = np.full((n + 2 * pad, area), k.WALL, np.uint16)
@@ -132,7 +140,7 @@ class Worlds:
         `moves` int64[N, balls] says where the balls of a task with moving balls go, instead of drawing it. Raises
         ValueError for what is no action; then nothing has moved.
         """
-        ended = k.step(
+        arrays = (
             self._padded,
             self.state,
             self.words,
@@ -146,12 +154,17 @@ class Worlds:
             self.reward,
             self._flags,
         )
+        ended = k.step(*arrays) if self.threads == 1 else k.step_threaded(*arrays, self.threads)
         if ended < 0:
             at = -1 - ended
             raise ValueError(f"action {actions[at]} of world {at}: this task has actions 0 to {self.spec.actions - 1}.")
         if self.full_view:
             self.look(self.all)
         return ended
+
+    def pay(self, rows: NDArray[np.int64], extra: Float) -> None:
+        """Add to the rewards of the step just made, float64[len(rows)]."""
+        self.reward[rows] += extra
 
     def mission(self, i: int) -> str:
         """The words that the agent of world i reads."""

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from typing import Final, TypeAlias
 
+import numba
 import numpy as np
 from numpy.typing import NDArray
 
@@ -49,7 +50,8 @@ TOOK_KEY, UNLOCKED, SUCCEEDED, FAILED = 1, 2, 4, 8  # bits of MARKS; DOORS count
 #   GO_TO    R, R+1: x, y of the target          PUT_NEAR R: kind to move, R+1, R+2: x, y of the target
 #   RED_BLUE R, R+1: cells of the two doors      MEMORY   R, R+1: cells of success and of failure
 #   DODGE    R: number of balls, then their cells
-PLAIN, TAKE, UNLOCK, FETCH, GO_TO, PUT_NEAR, RED_BLUE, MEMORY, DODGE = range(9)
+#   SCREEN   R .. R+3: left, top, width and height of the floor cells that change colour at every step; else as PLAIN
+PLAIN, TAKE, UNLOCK, FETCH, GO_TO, PUT_NEAR, RED_BLUE, MEMORY, DODGE, SCREEN = range(10)
 
 # entries of `shape`, int64[7]
 WIDTH, HEIGHT, MAX_STEPS, RULE, VIEW, SEE_THROUGH, PAD = range(7)
@@ -112,15 +114,86 @@ def step(
     to (-1: stays), K = 0 draws them. Returns the number of episodes that ended, or -1 - i where action i is no action;
     then nothing has moved.
     """
-    n = len(actions)
+    wrong = _no_action(actions, skip, shape)
+    if wrong >= 0:
+        return -1 - wrong
+    return _step_block(
+        0, len(actions), cells, state, words, actions, skip, moves, shape, table, image, direction, reward, flags
+    )
+
+
+@kernel(parallel=True)
+def step_threaded(
+    cells: Cells,
+    state: State,
+    words: Words,
+    actions: Int,
+    skip: NDArray[np.bool_],
+    moves: Int,
+    shape: Int,
+    table: NDArray[np.uint16],
+    image: NDArray[np.uint8],
+    direction: Int,
+    reward: NDArray[np.float64],
+    flags: NDArray[np.bool_],
+    blocks: int,
+) -> int:
+    """The same as `step`, with the worlds in so many blocks, a thread each."""
+    wrong = _no_action(actions, skip, shape)
+    if wrong >= 0:
+        return -1 - wrong
+    n, ended = len(actions), 0
+    for b in numba.prange(blocks):
+        ended += _step_block(
+            b * n // blocks,
+            (b + 1) * n // blocks,
+            cells,
+            state,
+            words,
+            actions,
+            skip,
+            moves,
+            shape,
+            table,
+            image,
+            direction,
+            reward,
+            flags,
+        )
+    return ended
+
+
+@kernel
+def _no_action(actions: Int, skip: NDArray[np.bool_], shape: Int) -> int:
+    """The first world whose action is none, -1 where all are."""
     last = FORWARD if shape[RULE] == DODGE else DONE
-    for i in range(n):
+    for i in range(len(actions)):
         if not skip[i] and not 0 <= actions[i] <= last:
-            return -1 - i
-    ended = 0
+            return i
+    return -1
+
+
+@kernel
+def _step_block(
+    first: int,
+    end: int,
+    cells: Cells,
+    state: State,
+    words: Words,
+    actions: Int,
+    skip: NDArray[np.bool_],
+    moves: Int,
+    shape: Int,
+    table: NDArray[np.uint16],
+    image: NDArray[np.uint8],
+    direction: Int,
+    reward: NDArray[np.float64],
+    flags: NDArray[np.bool_],
+) -> int:
     flat, pad, area = cells.reshape(-1), shape[PAD], cells.shape[1]
     seen = np.empty(shape[VIEW] * shape[VIEW], np.uint16)
-    for i in range(n):
+    ended = 0
+    for i in range(first, end):
         if skip[i]:
             continue
         reward[i] = _step_one(cells[i + pad], state[i], words, i, actions[i], moves, shape, flags)
@@ -165,8 +238,11 @@ def _step_one(
     red_open = rule == RED_BLUE and (cells[state[R]] >> 7) & 3 == OPEN
     blue_open = rule == RED_BLUE and (cells[state[R + 1]] >> 7) & 3 == OPEN
     blocked = kind != EMPTY and kind != GOAL
-    if rule == DODGE:
-        _move_balls(cells, state, words, i, moves, width, shape[HEIGHT])
+    if rule >= DODGE:
+        if rule == DODGE:
+            _move_balls(cells, state, words, i, moves, width, shape[HEIGHT])
+        else:
+            flicker(cells, state, words, i, width)
         cell = np.int64(cells[front])
         kind = cell & 15
     over, won = False, False
@@ -308,6 +384,14 @@ def _move_balls(cells: Cells, state: State, words: Words, i: int, moves: Int, wi
             cells[there] = cells[here]
             cells[here] = EMPTY
             state[R + 1 + k] = there
+
+
+@kernel
+def flicker(cells: Cells, state: State, words: Words, i: int, width: int) -> None:
+    """Each cell of the screen becomes floor of a random colour."""
+    for y in range(state[R + 1], state[R + 1] + state[R + 3]):
+        for x in range(state[R], state[R] + state[R + 2]):
+            cells[y * width + x] = FLOOR | draw(words, i, 6) << 4
 
 
 # what the agent sees

@@ -126,6 +126,20 @@ def test_sb3_sees_the_same_rows(name: str) -> None:
                 np.testing.assert_array_equal(info["terminal_observation"], infos["final_obs"][i]["image"].ravel())
 
 
+def test_threads_change_nothing() -> None:
+    one, two = (GridVector(TASKS["MultiRoom-N6-v0"], 37, threads=t) for t in (1, 2))
+    one.reset(seed=0), two.reset(seed=0)
+    for step in actions(4, 3 * ROLL, 37):
+        for a, b in zip(one.step(step)[:4], two.step(step)[:4], strict=True):
+            many = isinstance(a, dict)
+            for x, y in zip(a.values() if many else [a], b.values() if many else [b], strict=True):
+                np.testing.assert_array_equal(x, y)
+    with pytest.raises(ValueError, match="action 8 of world 20"):
+        two.step(np.where(np.arange(37) == 20, 8, 0))
+    with pytest.raises(ValueError, match="threads=0"):
+        GridVector(TASKS["MultiRoom-N6-v0"], 3, threads=0)
+
+
 # views
 
 
