@@ -39,7 +39,9 @@ class _Task:
         threads: int = 1,
     ) -> None:
         self.task = spec
-        self.worlds: Worlds = (spec.engine or Worlds)(spec, n, view_size=view_size, full_view=full_view, threads=threads)
+        self.worlds: Worlds = (spec.engine or Worlds)(
+            spec, n, view_size=view_size, full_view=full_view, threads=threads
+        )
         self.max_steps = spec.max_steps  # where adapters look for the time limit
         self._hooks = GridHooks(self.worlds)
         self.reward_mode = check_reward_mode(reward_mode)

@@ -51,8 +51,12 @@ class GridHooks:
             self._distances.forget(rows)
 
     def values(self) -> dict[str, Any]:
-        """The hooks asked for, at the present states: float64[N], float64[N, K] for milestones, texts for captions."""
-        return {name: getattr(self, name)() for name in self.asked}
+        """The hooks asked for, at the present states: float64[N], float64[N, K] for milestones, texts for captions.
+
+        First the columns that these worlds always show, float64[N].
+        """
+        always = {name: getattr(self._worlds, name).copy() for name in self._worlds.columns}
+        return always | {name: getattr(self, name)() for name in self.asked}
 
     def steps_to_go(self) -> NDArray[np.float64]:
         """float64[N]."""

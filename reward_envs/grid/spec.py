@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from reward_envs.kernels.grid import DONE, PLAIN
 
@@ -66,6 +66,7 @@ class GridSpec:
     exact: bool = True
     source: str = ""
     kwargs: dict[str, Any] | None = None
+    engine: ClassVar[Callable[..., Any] | None] = None  # what makes its worlds, where not `Worlds`
 
 
 COLOURS = ("red", "green", "blue", "purple", "yellow", "grey")  # by MiniGrid's numbers
