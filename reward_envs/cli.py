@@ -158,15 +158,23 @@ def list_() -> None:
 
 
 @app.command()
-def show(name: Annotated[str, typer.Argument(help="A method's name or an environment's id.")]) -> None:
+def show(
+    name: Annotated[str, typer.Argument(help="A method's name or an environment's id.")],
+    heatmap: Annotated[
+        str | None, typer.Option(metavar="FILE.png", help="Of a gridworld: draw steps to go and random play there.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Of the layout and the random play of --heatmap.", min=0)] = 0,
+) -> None:
     """All that is known of a method or an environment."""
     from reward_envs.wrappers.registry import methods
 
     known = methods()
-    if name in known:
+    if name not in known and any(mark in name for mark in "-/:"):
+        _show_environment(name, heatmap, seed)
+    elif name in known and heatmap is None:
         _show_method(known[name])
-    elif "-" in name or "/" in name or ":" in name:
-        _show_environment(name)
+    elif name in known:
+        raise _no_heatmap(name, "a method")
     else:
         from difflib import get_close_matches
 
@@ -204,10 +212,12 @@ def _bibtex(key: str, bibliography: str) -> str:
     return "@" + found[0].strip().removeprefix("@") if found else key
 
 
-def _show_environment(env_id: str) -> None:
+def _show_environment(env_id: str, heatmap: str | None, seed: int) -> None:
     from reward_envs.agents.plan import make
 
     env = make(env_id)
+    if heatmap is not None:
+        _draw_heatmap(env_id, env.unwrapped, heatmap, seed)
     card = getattr(env.unwrapped, "card", None)
     lines: dict[str, Any] = {
         "observation": env.unwrapped.observation_space,
@@ -222,7 +232,28 @@ def _show_environment(env_id: str) -> None:
     for key, value in lines.items():
         if value not in (None, ""):
             console.print(f"{key}: {value}", markup=False, highlight=False)
+    if heatmap is not None:
+        print(f"heat maps of the layout of seed {seed}: {heatmap}")
     env.close()
+
+
+def _draw_heatmap(env_id: str, env: Any, path: str, seed: int) -> None:
+    from reward_envs.grid.env import GridEnv
+    from reward_envs.grid.picture import heat_maps
+    from reward_envs.wrappers.errors import RewardError
+
+    if not isinstance(env, GridEnv):
+        raise _no_heatmap(env_id, "no gridworld on our engine")
+    try:
+        heat_maps(env, seed=seed).savefig(path)
+    except (OSError, ValueError) as error:
+        raise RewardError(f"cannot write {path}: {error}; give a .png file in a folder that is there.") from None
+
+
+def _no_heatmap(name: str, what: str) -> Exception:
+    from reward_envs.wrappers.errors import RewardError
+
+    return RewardError(f"{name} is {what}: --heatmap needs one of the gridworld ids that reward-envs list names.")
 
 
 @app.command("try")

@@ -77,9 +77,24 @@ def test_show_an_environment(run) -> None:
     assert "steps at most: 360" in out
 
 
+def test_show_draws_heat_maps_of_a_gridworld(run, tmp_path: Path) -> None:
+    out = tmp_path / "map.png"
+    code, said, _ = run("show", "reward_envs/DoorKey-5x5-v0", "--heatmap", str(out), "--seed", "3")
+    assert code == 0 and said.startswith("reward_envs/DoorKey-5x5-v0")
+    assert said.splitlines()[-1] == f"heat maps of the layout of seed 3: {out}"
+    first = out.read_bytes()
+    assert first.startswith(b"\x89PNG\r\n\x1a\n")
+    run("show", "reward_envs/DoorKey-5x5-v0", "--heatmap", str(out), "--seed", "3")
+    assert out.read_bytes() == first
+
+
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
+        (("show", "CartPole-v1", "--heatmap", "map.png"), "CartPole-v1 is no gridworld on our engine"),
+        (("show", "count", "--heatmap", "map.png"), "count is a method"),
+        (("show", "reward_envs/Empty-5x5-v0", "--heatmap", "nowhere/map.png"), "cannot write nowhere/map.png"),
+        (("show", "reward_envs/Empty-5x5-v0", "--heatmap", "map.doc"), "give a .png file"),
         (("show", "cuont"), "did you mean 'count'?"),
         (("show", "Nowhere-v0"), "cannot make 'Nowhere-v0'"),
         (("try", "CartPole-v1", "--reward", "task + coutn"), "did you mean 'count'?"),
