@@ -15,12 +15,14 @@ PREFIX = "reward_envs/"
 @dataclass(frozen=True)
 class Row:
     """An id's maker "module:function" under `reward_envs`, its fixed keywords, the maker of a vector where it has a
-    faster one than a loop, and the catalogue rows that it covers, each with the test of its property."""
+    faster one than a loop, the catalogue rows that it covers, each with the test of its property, and whether steps may
+    pay NaN for unseen, which Gymnasium's checker takes for a fault."""
 
     maker: str
     kwargs: Mapping[str, Any] = field(default_factory=dict)
     vector: str = ""
     covers: Mapping[int, str] = field(default_factory=dict)
+    unseen: bool = False
 
     @property
     def family(self) -> str:
@@ -44,10 +46,22 @@ _GRID = """
     MemoryS7 MemoryS9 MemoryS11 MemoryS13 MemoryS13Random MemoryS17Random
     Dynamic-Obstacles-5x5 Dynamic-Obstacles-6x6 Dynamic-Obstacles-8x8 Dynamic-Obstacles-16x16
     Dynamic-Obstacles-Random-5x5 Dynamic-Obstacles-Random-6x6
+    Maze Maze-Large Maze-Detour Maze-Shortcut NoisyTV Layout
 """
+_MONITORED: dict[str, dict[int, str]] = {
+    "Monitored": {45: "tests/grid/test_more.py::test_what_an_agent_makes_of_an_unseen_reward"},
+    "Monitored-Random": {},
+    "Monitored-Area": {},
+}
+
+
+def _grid(name: str, **more: Any) -> Row:
+    return Row("grid.tasks:grid_env", {"task": f"{name}-v0"}, "grid.tasks:grid_vector", **more)
+
 
 IDS: dict[str, Row] = {
-    **{f"{n}-v0": Row("grid.tasks:grid_env", {"task": f"{n}-v0"}, "grid.tasks:grid_vector") for n in _GRID.split()},
+    **{f"{n}-v0": _grid(n) for n in _GRID.split()},
+    **{f"{n}-v0": _grid(n, covers=covers, unseen=True) for n, covers in _MONITORED.items()},
     "MountainCar-v0": Row("control.mountain_car:MountainCar"),
     "PointReach-v0": Row("control.point_reach:PointReach"),
 }
@@ -119,11 +133,12 @@ class _Made(gym.Wrapper[Any, Any, Any, Any]):
 
 def register() -> None:
     """Enter every row into Gymnasium's registry; runs when Gymnasium loads its plugins, and on import."""
-    for name in IDS:
+    for name, row in IDS.items():
         if PREFIX + name not in gym.registry:
             gym.register(
                 id=PREFIX + name,
                 entry_point="reward_envs.registration:make",
                 vector_entry_point="reward_envs.registration:make_vec",
                 kwargs={"name": name},
+                disable_env_checker=row.unseen,
             )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
@@ -22,8 +22,15 @@ Float: TypeAlias = NDArray[np.float64]
 
 # Okabe and Ito's colours, told apart by every kind of colour vision; black and the pale yellow left out.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
+TASK_COLOUR = "#444444"
 MARKERS = ("o", "s", "^", "D", "v", "P")
 TERM_DASHES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (1, 3)), (0, (5, 1, 1, 1, 1, 1)))
+
+
+def term_colours(names: Iterable[str]) -> dict[str, str]:
+    """The colour of each term in every picture of a report, the task's own reward first and in grey."""
+    ordered = sorted(names, key=lambda n: (n != "task", n))
+    return {n: TASK_COLOUR if n == "task" else COLOURS[(k + 2) % len(COLOURS)] for k, n in enumerate(ordered)}
 
 
 class Curves(NamedTuple):
@@ -154,9 +161,8 @@ def _terms(panels: Any, table: pd.DataFrame, rewards: Sequence[str]) -> None:
         axes.set_visible(False)
     for axes, reward in zip(panels, rewards, strict=False):
         names = [m.removeprefix(prefix) for m in metrics.loc[metrics["reward"] == reward, "metric"]]
-        for k, name in enumerate(sorted(names, key=lambda n: (n != "task", n))):
+        for k, (name, colour) in enumerate(term_colours(names).items()):
             curve = curves(table, reward, prefix + name)
-            colour = "black" if name == "task" else COLOURS[(k + 2) % len(COLOURS)]
             if not len(curve.steps):
                 continue
             if len(curve.values) > 1:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from reward_envs.agents.report import COLOURS, MARKERS, THRESHOLD, Curves, band, curves, dress, thousands
+from reward_envs.agents.report import COLOURS, MARKERS, THRESHOLD, Curves, band, curves, dress, term_colours, thousands
 from reward_envs.agents.statistics import interval, iqm, median, steps_to
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def write_page(table: pd.DataFrame, spec: Mapping[str, Any], episodes: Sequence[
         "terms": _svg(_stacked(table, rewards)),
         "command": html.escape(spec["command"]),
         "spec": html.escape(json.dumps({k: v for k, v in spec.items() if k != "answer"}, indent=2)),
-        "episodes": json.dumps(list(episodes)).replace("<", "\\u003c"),
+        "episodes": json.dumps([_coloured(e) for e in episodes]).replace("<", "\\u003c"),
         "style": (_ASSETS / "style.css").read_text(encoding="utf-8"),
         "script": (_ASSETS / "viewer.js").read_text(encoding="utf-8"),
     }
@@ -56,6 +56,12 @@ def write_page(table: pd.DataFrame, spec: Mapping[str, Any], episodes: Sequence[
     for name, content in parts.items():
         page = page.replace(f"<!--{name}-->", content)
     path.write_text(page, encoding="utf-8")
+
+
+def _coloured(episode: Mapping[str, Any]) -> dict[str, Any]:
+    """An episode with the colours of its terms."""
+    colours = term_colours(episode["terms"])
+    return {**episode, "colours": [colours[name] for name in episode["terms"]]}
 
 
 def _subtitle(spec: Mapping[str, Any]) -> str:
@@ -166,14 +172,13 @@ def _stacked(table: pd.DataFrame, rewards: Sequence[str]) -> Any:
     panels = np.ravel(figure.subplots(below, columns, squeeze=False))
     for axes, reward in zip(panels, rewards, strict=False):
         own = table.loc[table["reward"] == reward, "metric"]
-        names = sorted({m.removeprefix(prefix) for m in own if m.startswith(prefix)}, key=lambda n: (n != "task", n))
+        names = {m.removeprefix(prefix) for m in own if m.startswith(prefix)}
         up = down = np.zeros(1)
-        for k, name in enumerate(names):
+        for name, colour in term_colours(names).items():
             curve = curves(table, reward, prefix + name)
             if not len(curve.steps):
                 continue
             middle = iqm(curve.values)
-            colour = "#444444" if name == "task" else COLOURS[(k + 2) % len(COLOURS)]
             gain, loss = np.maximum(middle, 0), np.minimum(middle, 0)
             axes.fill_between(curve.steps, up, up + gain, color=colour, alpha=0.75, linewidth=0, label=name)
             axes.fill_between(curve.steps, down, down + loss, color=colour, alpha=0.75, linewidth=0)

@@ -18,7 +18,8 @@ def sb3_vec(env_id: str, n: int, **kwargs: Any) -> GridVecEnv:
     n
         Number of worlds.
     kwargs
-        Of `GridVecEnv`: seed, view_size, full_view, reward_mode, hooks.
+        Of the task, such as the `layout` of "reward_envs/Layout-v0", and of `GridVecEnv`: seed, view_size, full_view,
+        reward_mode, hooks.
 
     Raises ValueError where the id is no gridworld task.
 
@@ -27,10 +28,11 @@ def sb3_vec(env_id: str, n: int, **kwargs: Any) -> GridVecEnv:
     >>> venv.reset().shape
     (16, 147)
     """
+    from reward_envs.grid.more import asked
     from reward_envs.grid.sb3 import GridVecEnv
     from reward_envs.grid.tasks import TASKS
 
     name = env_id.removeprefix("reward_envs/")
     if name not in TASKS:
         raise ValueError(f"{env_id!r} is no gridworld task; reward-envs list names them.")
-    return GridVecEnv(TASKS[name], n, **kwargs)
+    return GridVecEnv(asked(TASKS, name, kwargs), n, **kwargs)

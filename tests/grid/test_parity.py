@@ -52,6 +52,6 @@ def _same(worlds: Worlds, obs: Any) -> None:
     assert worlds.direction[1] == obs["direction"]
 
 
-@pytest.mark.parametrize("name", TASKS)
+@pytest.mark.parametrize("name", [name for name, spec in TASKS.items() if spec.source])
 def test_observation_reward_ends_and_hands_equal_minigrids(name: str) -> None:
     assert drive(name, LAYOUTS, STEPS) >= LAYOUTS

@@ -2,7 +2,6 @@
   const episodes = JSON.parse(document.getElementById("data").textContent);
   const find = (id) => document.getElementById(id);
   if (!episodes.length) { find("viewer").textContent = "No episode was recorded."; return; }
-  const colours = ["#444444", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#D55E00", "#0072B2"];
   const number = (x) => x === null ? "unknown" : (Math.abs(x) < 5e-4 ? "0" : x.toFixed(3));
   let episode = episodes[0], timer = null;
 
@@ -26,7 +25,7 @@
       for (const text of [name, paid ? number(paid[k]) : "", number(total[k])]) {
         row.insertCell().textContent = text;
       }
-      row.cells[0].style.borderLeft = `6px solid ${colours[k % colours.length]}`;
+      row.cells[0].style.borderLeft = `6px solid ${episode.colours[k]}`;
       row.cells[0].style.paddingLeft = "8px";
       return row;
     }));
@@ -50,7 +49,7 @@
     add("line", { x1: 10, x2: 590, y1: y(0), y2: y(0), stroke: "#bbb" });
     episode.terms.forEach((_, k) => {
       const points = episode.values.map((row, t) => `${10 + 580 * (t + 1) / episode.values.length},${y(row[k] ?? 0)}`);
-      add("polyline", { points: points.join(" "), fill: "none", stroke: colours[k % colours.length], "stroke-width": 1.8 });
+      add("polyline", { points: points.join(" "), fill: "none", stroke: episode.colours[k], "stroke-width": 1.8 });
     });
     add("line", { class: "cursor", y1: 5, y2: 145, stroke: "#c00", "stroke-width": 1.2 });
   }

@@ -7,7 +7,7 @@ from typing import Any
 import gymnasium as gym
 from gymnasium.utils import RecordConstructorArgs
 
-from reward_envs.wrappers.adapters.place import warn_of_reward_below
+from reward_envs.wrappers.adapters.place import refuse_relabelling, warn_of_reward_below
 from reward_envs.wrappers.adapters.rows import Plugged, hook_column, one_row, request_hooks
 from reward_envs.wrappers.core import Method, Scope, Spec
 from reward_envs.wrappers.registry import as_method, text_or_reason
@@ -74,6 +74,12 @@ class RewardWrapper(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
         self._episode_keys = [self._plugged.episode_key(name) for name in names]
         self._totals = [0.0] * len(names)
         request_hooks(method, env.has_wrapper_attr, lambda name, *a: env.get_wrapper_attr(name)(*a))
+
+    @property
+    def compute_reward(self) -> Any:
+        """Of a goal environment below: refuses, for relabelled rows would get the task's bare reward."""
+        self.env.get_wrapper_attr("compute_reward")  # AttributeError where there is none
+        return refuse_relabelling
 
     @property
     def rewarder(self) -> Rewarder:

@@ -14,8 +14,7 @@ import numpy as np
 from reward_envs.wrappers.errors import RewardError
 
 if TYPE_CHECKING:
-    from reward_envs.wrappers.adapters.sb3_record import EpisodeSums
-    from reward_envs.wrappers.batch import Batch
+    from reward_envs.wrappers.batch import Batch, Float
     from reward_envs.wrappers.runner import Scored
 
 Sink = Callable[[int, Mapping[str, Any]], object]
@@ -23,6 +22,40 @@ Sink = Callable[[int, Mapping[str, Any]], object]
 WINDOW = 100  # finished episodes that a mean is taken over
 _RETURN = "episode_task_return"
 _TERM = "episode_reward/"
+
+
+class EpisodeSums:
+    """Sums over episodes of the task's reward and of every term; keeps those of the last finished ones."""
+
+    def __init__(self, window: int = WINDOW) -> None:
+        self._running: dict[int, tuple[int, dict[str, float]]] = {}  # stream -> (episode, sums so far)
+        self._finished: deque[dict[str, float]] = deque(maxlen=window)
+
+    def add(self, batch: Batch, terms: Mapping[str, Float]) -> None:
+        """Rows in the order of time, each once."""
+        numbers, index = np.unique(batch.episode, return_inverse=True)
+        columns = {"reward/task_return": batch.reward, **{f"episode_reward/{k}": v for k, v in terms.items()}}
+        sums = {k: np.bincount(index, v, len(numbers)) for k, v in columns.items()}
+        last = np.zeros(len(numbers), np.intp)
+        last[index] = np.arange(len(batch))
+        for i, row in enumerate(last):
+            stream, episode = int(batch.stream[row]), int(batch.episode[row])
+            number, before = self._running.pop(stream, (episode, dict.fromkeys(sums, 0.0)))
+            total = {k: s[i].item() + (before[k] if number == episode else 0.0) for k, s in sums.items()}
+            if batch.ended[row]:
+                self.finish(total)
+            else:
+                self._running[stream] = (episode, total)
+
+    def finish(self, sums: dict[str, float]) -> None:
+        """Take an episode that has ended."""
+        self._finished.append(sums)
+
+    def means(self) -> dict[str, float]:
+        """Means over the finished episodes, under the names of the log; empty before the first."""
+        if not self._finished:
+            return {}
+        return {k: float(np.mean([sums[k] for sums in self._finished])) for k in self._finished[0]}
 
 
 class RewardLog:
@@ -56,8 +89,7 @@ class RewardLog:
 
     def __init__(self, *sinks: Sink) -> None:
         self.sinks = sinks
-        self._finished: dict[str, deque[float]] = {}
-        self._sums: EpisodeSums | None = None
+        self._sums = EpisodeSums()
         self._metrics: dict[str, float] = {}
         self._paying: bool | None = None  # whether any info came from a reward method; None before the first
 
@@ -73,28 +105,23 @@ class RewardLog:
         self._paying = self._paying or "task_reward" in info or "task_reward" in said
         if _RETURN not in said:
             return
-        for key, value in said.items():
-            if key == _RETURN or key.startswith(_TERM):
-                name = "reward/task_return" if key == _RETURN else key
-                self._finished.setdefault(name, deque(maxlen=WINDOW)).extend(_of_ended(said, key, value))
+        keys = [key for key in said if key == _RETURN or key.startswith(_TERM)]
+        names = ["reward/task_return" if key == _RETURN else key for key in keys]
+        for sums in zip(*(_of_ended(said, key, said[key]) for key in keys), strict=True):
+            self._sums.finish(dict(zip(names, sums, strict=True)))
 
     def add_scored(self, scored: Scored, batch: Batch) -> None:
         """Take what `Rewarder.step(batch)` gave: any number of rows in the order of time, each once.
 
         An episode may run over many calls where `batch.episode` goes on; its number must not come again while it runs.
-        A term that leaves a row of an episode unknown (NaN) makes the mean NaN. The first call loads SB3.
+        A term that leaves a row of an episode unknown (NaN) makes the mean NaN.
         """
-        from reward_envs.wrappers.adapters.sb3_record import EpisodeSums
-
-        if self._sums is None:
-            self._sums = EpisodeSums(WINDOW)
         self._sums.add(batch, scored.terms)
         self._metrics.update({f"reward/{name}": value for name, value in scored.metrics.items()})
 
     def means(self) -> dict[str, float]:
         """What `write` writes; empty before the first episode ends, but for what learning reported."""
-        means = {name: float(np.mean(values)) for name, values in self._finished.items()}
-        return means | (self._sums.means() if self._sums is not None else {}) | self._metrics
+        return self._sums.means() | self._metrics
 
     def write(self, steps: int) -> dict[str, float]:
         """Hand the means to every sink as the row of `steps`, and return them; no row while there is nothing."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 import gymnasium as gym
 from gymnasium.vector import VectorEnv
@@ -107,3 +107,11 @@ def warn_of_reward_below(env: Any) -> None:
             f"environment's own reward: put all terms into one reward.",
             stacklevel=3,
         )
+
+
+def refuse_relabelling(*_: Any, **__: Any) -> NoReturn:
+    """What `compute_reward` is under a reward method: it could not know the method's terms for another goal."""
+    raise RewardError(
+        "compute_reward(...) under a reward method: relabelled rows would get the task's bare reward and the played "
+        "rows the method's. Use HerReplayBuffer on the bare environment, or relabel recorded rows with hindsight."
+    )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import warnings
-from collections import deque
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 from stable_baselines3.common.vec_env import VecEnv
 
+from reward_envs.wrappers.adapters.log import EpisodeSums as EpisodeSums
 from reward_envs.wrappers.adapters.rows import Rows, unknown_reward
 from reward_envs.wrappers.adapters.sb3_vec import Infos, Transitions, spec_of
-from reward_envs.wrappers.batch import Batch, Bool, Float, map_tree
+from reward_envs.wrappers.batch import Batch, Bool, map_tree
 from reward_envs.wrappers.core import Method
 from reward_envs.wrappers.errors import RewardError
 from reward_envs.wrappers.runner import Rewarder, Schedule, Scored
@@ -189,33 +189,3 @@ def score_rows(rewarder: Rewarder, batch: Batch) -> Scored:
     if not scored.known.all():
         raise unknown_reward(scored, batch)
     return scored
-
-
-class EpisodeSums:
-    """Sums over episodes of the task's reward and of every term; keeps those of the last finished ones."""
-
-    def __init__(self, window: int = 100) -> None:
-        self._running: dict[int, tuple[int, dict[str, float]]] = {}  # stream -> (episode, sums so far)
-        self._finished: deque[dict[str, float]] = deque(maxlen=window)
-
-    def add(self, batch: Batch, terms: Mapping[str, Float]) -> None:
-        """Rows in the order of time, each once."""
-        numbers, index = np.unique(batch.episode, return_inverse=True)
-        columns = {"reward/task_return": batch.reward, **{f"episode_reward/{k}": v for k, v in terms.items()}}
-        sums = {k: np.bincount(index, v, len(numbers)) for k, v in columns.items()}
-        last = np.zeros(len(numbers), np.intp)
-        last[index] = np.arange(len(batch))
-        for i, row in enumerate(last):
-            stream, episode = int(batch.stream[row]), int(batch.episode[row])
-            number, before = self._running.pop(stream, (episode, dict.fromkeys(sums, 0.0)))
-            total = {k: s[i].item() + (before[k] if number == episode else 0.0) for k, s in sums.items()}
-            if batch.ended[row]:
-                self._finished.append(total)
-            else:
-                self._running[stream] = (episode, total)
-
-    def means(self) -> dict[str, float]:
-        """Means over the finished episodes, under the names of the log; empty before the first."""
-        if not self._finished:
-            return {}
-        return {k: float(np.mean([sums[k] for sums in self._finished])) for k in self._finished[0]}

@@ -13,7 +13,7 @@ from stable_baselines3.common.vec_env import VecEnv, VecEnvWrapper, VecMonitor, 
 from stable_baselines3.common.vec_env.base_vec_env import VecEnvObs, VecEnvStepReturn
 
 from reward_envs.card import Card
-from reward_envs.wrappers.adapters.place import warn_of_reward_below
+from reward_envs.wrappers.adapters.place import refuse_relabelling, warn_of_reward_below
 from reward_envs.wrappers.adapters.rows import Plugged, Rows, hook_column, request_hooks
 from reward_envs.wrappers.batch import Batch, Bool, Tree, map_tree
 from reward_envs.wrappers.core import Method, Scope, Spec
@@ -46,6 +46,11 @@ class Transitions(VecEnvWrapper):
         self._actions: Tree = None
         self._new: tuple[VecEnvObs, dict[str, NDArray[Any]], Bool] | None = None
         request_hooks(method, venv.has_attr, venv.env_method)
+
+    def env_method(self, method_name: str, *method_args: Any, indices: Any = None, **method_kwargs: Any) -> list[Any]:
+        if method_name == "compute_reward":  # as SB3's HerReplayBuffer asks
+            refuse_relabelling()
+        return self.venv.env_method(method_name, *method_args, indices=indices, **method_kwargs)
 
     @abstractmethod
     def pay(self, batch: Batch, rewards: NDArray[Any], infos: Infos) -> NDArray[Any]:
