@@ -49,7 +49,7 @@ _GRID = """
     Maze Maze-Large Maze-Detour Maze-Shortcut NoisyTV Layout
 """
 _MONITORED: dict[str, dict[int, str]] = {
-    "Monitored": {45: "tests/grid/test_more.py::test_what_an_agent_makes_of_an_unseen_reward"},
+    "Monitored": {45: "tests/grid/test_monitored.py::test_what_an_agent_makes_of_an_unseen_reward"},
     "Monitored-Random": {},
     "Monitored-Area": {},
 }
