@@ -76,12 +76,12 @@ def test_a_recorded_environment_comes_back_with_sb3_in_use() -> None:
 def test_an_environment_alone_covers_only_rows_that_are_environments(monkeypatch: pytest.MonkeyPatch) -> None:
     name = "DoorKey-5x5-v0"
     row = registration.IDS[name]
-    covers = {45: "tests/a.py::b", 152: "tests/a.py::c", 87: "tests/a.py::d"}
-    monkeypatch.setitem(registration.IDS, name, registration.Row(row.maker, row.kwargs, covers))
+    covers = {28: "tests/a.py::b", 152: "tests/a.py::c", 87: "tests/a.py::d"}
+    monkeypatch.setitem(registration.IDS, name, registration.Row(row.maker, row.kwargs, covers=covers))
     rows = {r["id"]: r for r in catalogue()}
     assert len(rows) == 298
-    assert rows[45]["covered_by"] == ["reward_envs/DoorKey-5x5-v0"]  # monitored_reward (env)
-    assert rows[45]["property_test"] == "tests/a.py::b"
+    assert rows[28]["covered_by"] == ["reward_envs/DoorKey-5x5-v0"]  # chain_traversal (env)
+    assert rows[28]["property_test"] == "tests/a.py::b"
     assert rows[152]["covered_by"] == [] and rows[152]["property_test"] is None  # icm_forward_error (step)
     assert rows[87]["covered_by"] == ["gated_accumulation", "reward_envs/DoorKey-5x5-v0"]
     assert "test_gate" in rows[87]["property_test"]

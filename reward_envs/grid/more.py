@@ -115,7 +115,9 @@ def detour_spec(phase: int | None = None) -> GridSpec:
         the third is left. None draws one of the three in each episode; train on 0 and test on 2 to ask, as the
         experiment did, whether an agent that meets the block tries the second way in vain.
 
-    With the usual view of 7 cells no block is seen from the junction where the ways part. Raises ValueError for another phase.
+    With the usual view of 7 cells no block is seen from the junction where the ways part.
+
+    Raises ValueError for another phase.
 
     Source: Tolman and Honzik 1930, "Insight in rats", University of California Publications in Psychology 4, 215-232;
     what such detours say of maps: Tolman 1948, "Cognitive maps in rats and men", Psychological Review 55, 189-208.

@@ -11,6 +11,7 @@ import gymnasium as gym
 import numpy as np
 import pytest
 from gymnasium.envs.registration import EnvSpec
+from gymnasium.utils.env_checker import check_env
 from scipy.stats import chisquare
 
 from reward_envs.grid import sb3_vec
@@ -246,6 +247,12 @@ def test_vectors_and_sb3_take_the_same_keywords(name: str) -> None:
     seen = single.reset(seed=4)[0]["image"]
     np.testing.assert_array_equal(envs.reset(seed=4)[0]["image"][0], seen)
     np.testing.assert_array_equal(venv.reset()[0], seen.reshape(-1))
+
+
+@pytest.mark.parametrize("name", [name for name in MORE if "Monitored" not in name])  # NaN is no equal of itself
+@pytest.mark.filterwarnings("ignore:.*:UserWarning")
+def test_gymnasium_accepts_the_environment(name: str) -> None:
+    check_env(gym.make(f"reward_envs/{name}").unwrapped, skip_render_check=True)
 
 
 @pytest.mark.parametrize("name", MORE)
