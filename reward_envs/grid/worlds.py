@@ -154,7 +154,7 @@ class Worlds:
             self.reward,
             self._flags,
         )
-        ended = k.step(*arrays) if self.threads == 1 else k.step_threaded(*arrays, self.threads)
+        ended = k.step(arrays) if self.threads == 1 else k.step_threaded(arrays, self.threads)
         if ended < 0:
             at = -1 - ended
             raise ValueError(f"action {actions[at]} of world {at}: this task has actions 0 to {self.spec.actions - 1}.")

@@ -26,6 +26,20 @@ Cells: TypeAlias = NDArray[np.uint16]
 State: TypeAlias = NDArray[np.int32]
 Words: TypeAlias = NDArray[np.uint64]
 Int: TypeAlias = NDArray[np.int64]
+Arrays: TypeAlias = tuple[
+    Cells,
+    State,
+    Words,
+    Int,
+    NDArray[np.bool_],
+    Int,
+    Int,
+    NDArray[np.uint16],
+    NDArray[np.uint8],
+    Int,
+    NDArray[np.float64],
+    NDArray[np.bool_],
+]
 
 UNSEEN, EMPTY, WALL_TYPE, FLOOR, DOOR, KEY, BALL, BOX, GOAL, LAVA = range(10)
 RED, GREEN, BLUE, PURPLE, YELLOW, GREY = range(6)
@@ -94,72 +108,30 @@ def pack(kind: int, colour: int, door: int) -> int:
 
 
 @kernel
-def step(
-    cells: Cells,
-    state: State,
-    words: Words,
-    actions: Int,
-    skip: NDArray[np.bool_],
-    moves: Int,
-    shape: Int,
-    table: NDArray[np.uint16],
-    image: NDArray[np.uint8],
-    direction: Int,
-    reward: NDArray[np.float64],
-    flags: NDArray[np.bool_],
-) -> int:
+def step(arrays: Arrays) -> int:
     """Move every world by its action, and write what its agent then sees; worlds in `skip` stay as they are.
 
-    `flags` bool[3, N] receives terminated, truncated, success. `moves` int64[N, K] are cells that the balls of DODGE go
-    to (-1: stays), K = 0 draws them. Returns the number of episodes that ended, or -1 - i where action i is no action;
+    `arrays` are, in this order: `cells`, `state`, `words` as above; `actions` int64[N]; `skip` bool[N]; `moves`
+    int64[N, K], cells that the balls of DODGE go to (-1: stays), K = 0 draws them; `shape`; `table` of `light_table`;
+    and, written: `image` uint8[N, size, size, 3], `direction` int64[N], `reward` float64[N], `flags` bool[3, N] for
+    terminated, truncated, success. Returns the number of episodes that ended, or -1 - i where action i is no action;
     then nothing has moved.
     """
-    wrong = _no_action(actions, skip, shape)
+    wrong = _no_action(arrays[3], arrays[4], arrays[6])
     if wrong >= 0:
         return -1 - wrong
-    return _step_block(
-        0, len(actions), cells, state, words, actions, skip, moves, shape, table, image, direction, reward, flags
-    )
+    return _step_block(0, len(arrays[3]), arrays)
 
 
 @kernel(parallel=True)
-def step_threaded(
-    cells: Cells,
-    state: State,
-    words: Words,
-    actions: Int,
-    skip: NDArray[np.bool_],
-    moves: Int,
-    shape: Int,
-    table: NDArray[np.uint16],
-    image: NDArray[np.uint8],
-    direction: Int,
-    reward: NDArray[np.float64],
-    flags: NDArray[np.bool_],
-    blocks: int,
-) -> int:
+def step_threaded(arrays: Arrays, blocks: int) -> int:
     """The same as `step`, with the worlds in so many blocks, a thread each."""
-    wrong = _no_action(actions, skip, shape)
+    wrong = _no_action(arrays[3], arrays[4], arrays[6])
     if wrong >= 0:
         return -1 - wrong
-    n, ended = len(actions), 0
+    n, ended = len(arrays[3]), 0
     for b in numba.prange(blocks):
-        ended += _step_block(
-            b * n // blocks,
-            (b + 1) * n // blocks,
-            cells,
-            state,
-            words,
-            actions,
-            skip,
-            moves,
-            shape,
-            table,
-            image,
-            direction,
-            reward,
-            flags,
-        )
+        ended += _step_block(b * n // blocks, (b + 1) * n // blocks, arrays)
     return ended
 
 
@@ -174,22 +146,8 @@ def _no_action(actions: Int, skip: NDArray[np.bool_], shape: Int) -> int:
 
 
 @kernel
-def _step_block(
-    first: int,
-    end: int,
-    cells: Cells,
-    state: State,
-    words: Words,
-    actions: Int,
-    skip: NDArray[np.bool_],
-    moves: Int,
-    shape: Int,
-    table: NDArray[np.uint16],
-    image: NDArray[np.uint8],
-    direction: Int,
-    reward: NDArray[np.float64],
-    flags: NDArray[np.bool_],
-) -> int:
+def _step_block(first: int, end: int, arrays: Arrays) -> int:
+    cells, state, words, actions, skip, moves, shape, table, image, direction, reward, flags = arrays
     flat, pad, area = cells.reshape(-1), shape[PAD], cells.shape[1]
     seen = np.empty(shape[VIEW] * shape[VIEW], np.uint16)
     ended = 0
