@@ -185,6 +185,7 @@ def evaluate(model: BaseAlgorithm, envs: Sequence[gym.Env[Any, Any]], determinis
             actions = act(model, _stack([obs[i] for i in running]), [envs[i] for i in running], deterministic)
             for i, action in zip(tuple(running), actions, strict=True):
                 obs[i], reward, terminated, truncated, info = envs[i].step(action)
+                reward = info.get("true_reward", reward)  # where a monitor may hide it from the agent
                 task_return[i] += float(reward)
                 length[i] += 1
                 if terminated or truncated:

@@ -174,6 +174,13 @@ def test_evaluation_is_on_the_tasks_own_reward() -> None:
     assert values(plain, "eval/length")[0] == values(paid, "eval/length")[0]
 
 
+def test_evaluation_sees_what_a_monitor_hides() -> None:
+    run = train(
+        Plan("reward_envs/Monitored-v0", steps=64, n_envs=2, eval_episodes=2, hyperparameters=PPO), "fill_unknown(task)"
+    )
+    assert np.isfinite(values(run, "eval/task_return")).all()
+
+
 def test_terms_of_training_add_up() -> None:
     run = train(tiny("tests/CorridorMlp-v0", steps=256), "task + 0.5*shift(task, 1, name=paid)")
     task, paid, returned = (
