@@ -143,9 +143,9 @@ def sizes(turns: Turns, counts: list[int], figures: dict[str, Any]) -> None:
         rows = []
         for n in counts:
             began = time.perf_counter()
-            grid_vector(task, n)
+            envs = vector(task, n)
             made = time.perf_counter() - began
-            costs = turns({"worlds": worlds_play(vector(task, n).worlds), "vector": vector_play(vector(task, n), n)})
+            costs = turns({"worlds": worlds_play(envs.worlds), "vector": vector_play(envs, n)})
             rows.append((n, costs["worlds"].cpu, costs["vector"].cpu, made))
             figures[f"c/{task}/{n}"] = {
                 "worlds_us": costs["worlds"].cpu,
@@ -153,7 +153,7 @@ def sizes(turns: Turns, counts: list[int], figures: dict[str, Any]) -> None:
                 "make_s": made,
             }
             gc.collect()
-        head = ("worlds", "Worlds, us CPU", "GridVector, us CPU", "making the GridVector, s wall")
+        head = ("worlds", "Worlds, us CPU", "GridVector, us CPU", "making and resetting the GridVector, s wall")
         table(f"{task}: cost of a world step by the number of worlds", head, rows)
     rows = [(task, "yes" if hook else "no", *_memory(task, 1024, hook)) for task in TASK_IDS for hook in (False, True)]
     head = ("task", "steps_to_go", "arrays, bytes a world", "all that GridVector allocates, bytes a world")
@@ -238,11 +238,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="short measurements, to see that all runs")
     parser.add_argument("--part", action="append", choices=("a", "b", "c", "d"), help="by default all four")
+    parser.add_argument("--repeats", type=int, default=5, help="of each measurement, 2 s of CPU each")
     parser.add_argument("--ppo", action="store_true", help="PPO as well")
     parser.add_argument("--venvs", type=Path, help="where the other engines' environments are kept between runs")
     parser.add_argument("--no-venvs", action="store_true", help="leave those engines out")
     given = parser.parse_args()
-    turns = Turns(0.1, 3) if given.quick else Turns(2.0, 5)
+    turns = Turns(0.1, 3) if given.quick else Turns(2.0, given.repeats)
     parts = given.part or ["a", "b", "c", "d"]
     figures: dict[str, Any] = {}
     loads = [os.getloadavg()[0]]
