@@ -21,9 +21,10 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 .PHONY: demo test lint docs clean distclean
 
 demo: .venv/.stamp-base
-	$(BIN)/reward-envs compare reward_envs/DoorKey-6x6-v0 --agent ppo --seeds 3 --steps 75000 \
-		--eval-every 7500 --eval-episodes 15 --out demo-report \
-		--reward task --reward "task + milestones((0.2, 0.3, 0.0))" --reward "task + 0.01*count"
+	$(BIN)/reward-envs compare reward_envs/DoorKey-8x8-v0 --agent ppo --seeds 3 --steps 180000 \
+		--eval-every 15000 --eval-episodes 10 --out demo-report \
+		--reward task --reward "task + potential(steps_to_go, decay=0.99, scale=2)" \
+		--reward "task + milestones((0.2, 0.3, 0.0))" --reward "task + 0.01*count"
 
 # The tests come last, so that their closing line does.
 test: lint docs

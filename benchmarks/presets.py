@@ -24,10 +24,10 @@ RUNS: dict[str, tuple[str, str, int]] = {
     "a2c": ("reward_envs/DoorKey-6x6-v0", KEYS, 100_000),
     "dqn": ("reward_envs/Empty-8x8-v0", "task + potential(steps_to_go)", 40_000),
     "qrdqn": ("reward_envs/Empty-8x8-v0", "task + potential(steps_to_go)", 40_000),
-    "sac": ("reward_envs/PointReach-v0", "task + potential(steps_to_go)", 10_000),
-    "td3": ("reward_envs/PointReach-v0", "task + potential(steps_to_go)", 10_000),
-    "ddpg": ("reward_envs/PointReach-v0", "task + potential(steps_to_go)", 10_000),
-    "tqc": ("reward_envs/PointReach-v0", "task + potential(steps_to_go)", 10_000),
+    "sac": ("reward_envs/PointReach-v0", "task + potential(steps_to_go)", 6_000),
+    "td3": ("reward_envs/PointReach-v0", "task + potential(steps_to_go)", 6_000),
+    "ddpg": ("reward_envs/PointReach-v0", "task + potential(steps_to_go)", 6_000),
+    "tqc": ("reward_envs/PointReach-v0", "task + potential(steps_to_go)", 6_000),
 }
 
 
