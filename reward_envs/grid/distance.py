@@ -23,7 +23,7 @@ class Distances:
         poses = worlds.spec.width * worlds.spec.height * 4
         self._fields = np.empty((worlds.n, 2, poses), np.int32)
         self._known = np.full((worlds.n, 4), -1, np.int32)
-        self._queue = np.empty(poses + 1, np.int32)
+        self._queue = np.empty((2, poses + 1), np.int32)
 
     def forget(self, rows: NDArray[np.int64]) -> None:
         """The layouts of these worlds are new."""

@@ -78,7 +78,7 @@ def steps_to_go(
     known
         int32[N, 4]: the changes of doors and things at which each field was worked out; -1 has none.
     queue
-        int32[H * W * 4 + 1]: room to work in.
+        int32[2, H * W * 4 + 1]: room to work in.
     """
     for i in range(len(out)):
         s = state[i]
@@ -89,13 +89,13 @@ def steps_to_go(
             out[i] = np.inf
             continue
         layer = LATE if _is_late(cells[i], s, shape) else EARLY
-        needs_late = layer == LATE or _has_two_parts(shape[RULE], cells[i], s)
-        if needs_late and (known[i, 2] != s[TOGGLES] or known[i, 3] != s[LIFTS]):
-            _fill(cells[i], s, shape, LATE, fields[i], queue)
+        two = _has_two_parts(shape[RULE], cells[i], s)
+        if (two or layer == LATE) and (known[i, 2] != s[TOGGLES] or known[i, 3] != s[LIFTS]):
+            _fill(cells[i], s, shape, LATE, two, fields[i], queue)
             known[i, 2], known[i, 3] = s[TOGGLES], s[LIFTS]
             known[i, 0] = -1
         if layer == EARLY and (known[i, 0] != s[TOGGLES] or known[i, 1] != s[LIFTS]):
-            _fill(cells[i], s, shape, EARLY, fields[i], queue)
+            _fill(cells[i], s, shape, EARLY, two, fields[i], queue)
             known[i, 0], known[i, 1] = s[TOGGLES], s[LIFTS]
         distance = fields[i, layer, (s[Y] * shape[WIDTH] + s[X]) * 4 + s[DIR]]
         out[i] = np.inf if distance >= FAR else np.float64(distance)
@@ -125,37 +125,55 @@ def _is_late(cells: Cells, state: State, shape: Int) -> bool:
 
 
 @kernel
-def _fill(cells: Cells, state: State, shape: Int, layer: int, fields: Field, queue: Field) -> None:
-    """Work one layer out."""
-    field = fields[layer]
+def _fill(cells: Cells, state: State, shape: Int, layer: int, two: bool, fields: Field, queues: Field) -> None:
+    """Work one layer out; `two`: the early one leads to the late one."""
+    field, queue, waits = fields[layer], queues[0], queues[1]
     field[:] = FAR
+    waits[:] = 0
     room = len(queue)
     head = tail = 0
     width, rule = shape[WIDTH], shape[RULE]
     for at in range(len(cells)):
         for heading in range(4):
-            cost = _start(cells, state, width, rule, layer, fields, at, heading)
+            cost = _start(cells, state, width, rule, layer, two, fields, at, heading)
             if cost < FAR:
                 field[at * 4 + heading] = cost
                 queue[tail] = at * 4 + heading
+                waits[at * 4 + heading] = 1
                 tail += 1
     while head != tail:
         pose = queue[head]
         head = (head + 1) % room
+        waits[pose] = 0
         at, heading, cost = pose // 4, pose % 4, field[pose]
         for turned in (at * 4 + ((heading + 1) & 3), at * 4 + ((heading + 3) & 3)):
             if cost + 1 < field[turned]:
                 field[turned] = cost + 1
-                queue[tail] = turned
-                tail = (tail + 1) % room
+                tail = _join(queue, waits, tail, turned)
         toll = _toll(cells, state, rule, layer, at)
-        behind = at - _DX[heading] - _DY[heading] * width
-        if toll < FAR and 0 <= behind < len(cells):
+        behind = _beside(at, -_DX[heading], -_DY[heading], width, len(cells))
+        if toll < FAR and behind >= 0:
             pose = behind * 4 + heading
             if cost + toll < field[pose] and _toll(cells, state, rule, layer, behind) < FAR:
                 field[pose] = cost + toll
-                queue[tail] = pose
-                tail = (tail + 1) % room
+                tail = _join(queue, waits, tail, pose)
+
+
+@kernel
+def _join(queue: Field, waits: Field, tail: int, pose: int) -> int:
+    """Put a pose at the end of the queue unless it waits there; the new end."""
+    if waits[pose]:
+        return tail
+    waits[pose] = 1
+    queue[tail] = pose
+    return (tail + 1) % len(queue)
+
+
+@kernel
+def _beside(at: int, dx: int, dy: int, width: int, area: int) -> int:
+    """The neighbouring cell, -1 beyond the grid."""
+    x, beside = at % width + dx, at + dx + dy * width
+    return beside if 0 <= x < width and 0 <= beside < area else -1
 
 
 @kernel
@@ -167,6 +185,8 @@ def _toll(cells: Cells, state: State, rule: int, layer: int, at: int) -> int:
         return FAR if rule == MEMORY and at == state[R + 1] else 1
     if kind == DOOR:
         door = (code >> 7) & 3
+        if rule == GO_TO and door != OPEN:
+            return FAR  # opening it ends the episode
         if door == CLOSED and layer == LATE and state[CARRY] == 0:
             return 1  # the way to the key may have opened it
         return 1 if door == OPEN else FAR if door == LOCKED and layer == EARLY else 2
@@ -175,14 +195,24 @@ def _toll(cells: Cells, state: State, rule: int, layer: int, at: int) -> int:
     if rule == DODGE:
         return 1
     if rule == PUT_NEAR:
-        return 1 if layer == LATE and code & KIND == state[R] else FAR
+        if code & KIND == state[R]:
+            return 1 if layer == LATE else FAR
+        return _box_toll(state, layer) if kind == BOX else FAR
     if rule in (TAKE, GO_TO):
         return 2
     return 1 if layer == LATE else 2  # the key, which is in the agent's hand by then
 
 
 @kernel
-def _start(cells: Cells, state: State, width: int, rule: int, layer: int, fields: Field, at: int, heading: int) -> int:
+def _box_toll(state: State, layer: int) -> int:
+    """Opening a box that is in the way, and going on; less where that may be done by then."""
+    return 1 if layer == LATE and state[CARRY] == 0 else 2
+
+
+@kernel
+def _start(
+    cells: Cells, state: State, width: int, rule: int, layer: int, two: bool, fields: Field, at: int, heading: int
+) -> int:
     """Actions to success from a pose where the rest is known without going on, FAR where it is not."""
     if _toll(cells, state, rule, layer, at) >= FAR:
         return FAR
@@ -190,18 +220,21 @@ def _start(cells: Cells, state: State, width: int, rule: int, layer: int, fields
         return 1 if abs(at % width - state[R]) + abs(at // width - state[R + 1]) == 1 else FAR
     if rule == MEMORY:
         return 0 if at == state[R] else FAR
-    front = at + _DX[heading] + _DY[heading] * width
-    if not 0 <= front < len(cells):
+    front = _beside(at, _DX[heading], _DY[heading], width, len(cells))
+    if front < 0:
         return FAR
     code = np.int64(cells[front])
-    if layer == EARLY:
+    if layer == EARLY and two:
         first = _first_part(code, front, state, rule)
         if first > 0:
             return first + fields[LATE, at * 4 + heading]
     if rule == PUT_NEAR:
         near = abs(front % width - state[R + 1]) <= 1 and abs(front // width - state[R + 2]) <= 1
-        free = code == EMPTY or (layer == LATE and code & KIND == state[R])
-        return 1 if layer == LATE and near and free else FAR
+        if layer == EARLY or not near:
+            return FAR
+        if code == EMPTY or code & KIND == state[R]:
+            return 1
+        return _box_toll(state, layer) if code & 15 == BOX else FAR
     if rule == RED_BLUE:
         return 1 if layer == LATE and front == state[R + 1] else FAR
     if rule == UNLOCK:

@@ -251,6 +251,22 @@ def test_steps_to_go_are_worked_out_again_where_the_key_lies_elsewhere() -> None
     assert info["progress"] == pytest.approx(1 / 3)
 
 
+def test_steps_to_go_asked_for_late_are_those_asked_for_from_the_start() -> None:
+    """Also where the door is unlocked by then and the key lies somewhere."""
+    asked, late = (Worlds(TASKS["DoorKey-8x8-v0"], 64) for _ in range(2))
+    hooks = GridHooks(asked)
+    for worlds in (asked, late):
+        worlds.seed(worlds.all, list(range(64)))
+        worlds.begin(worlds.all)
+        worlds.state[:, k.CARRY] = k.pack(k.KEY, k.YELLOW, 0)
+        worlds.cells[(worlds.cells & 15) == k.KEY] = k.EMPTY
+        worlds.cells[(worlds.cells & 15) == k.DOOR] = k.pack(k.DOOR, k.YELLOW, k.CLOSED)
+    hooks.begin(asked.all)
+    for step in actions(6, 30, 64):
+        asked.step(step), late.step(step)
+        np.testing.assert_array_equal(hooks.steps_to_go(), GridHooks(late).steps_to_go())
+
+
 def test_lava_is_infinitely_far() -> None:
     env = gym.make("reward_envs/LavaCrossingS9N1-v0", hooks=("steps_to_go",), reward_mode="dense")
     task = env.unwrapped
