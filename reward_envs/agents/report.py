@@ -96,7 +96,7 @@ def draw(table: pd.DataFrame, rewards: Sequence[str], path: Path, *, title: str,
     from matplotlib.figure import Figure
 
     there = [r for r in rewards if len(curves(table, r, "eval/task_return").steps)]
-    columns = max(2, min(3, len(there)))
+    columns = 3 if len(there) in (3, 5, 6) or len(there) > 8 else 2
     below = math.ceil(len(there) / columns)
     lines = textwrap.wrap(_plain(title), 104)
     head = 0.26 * len(lines) + 0.6  # inches of title and subtitle
