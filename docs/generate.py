@@ -10,11 +10,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import gallery
 import gymnasium as gym
 from bibliography import Reference, read
 from docstrings import markdown, sections
 
-from reward_envs.registration import IDS, PREFIX
+from reward_envs.registration import IDS, PREFIX, is_grid
 from reward_envs.wrappers import registry
 from reward_envs.wrappers.core import Relabel
 
@@ -38,6 +39,7 @@ ROLES = {
 
 def write(folder: Path) -> None:
     """Write every page into `folder`, and remove what an earlier build left there."""
+    gallery.draw_missing()
     pages = render()
     for path in folder.rglob("*.md"):
         if path.relative_to(folder).as_posix() not in pages:
@@ -60,6 +62,7 @@ def render() -> dict[str, str]:
     return pages | {
         "methods/index.md": methods_page({f: families[f] for f in order}),
         "environments.md": environments_page(),
+        **dict(gallery.pages(table, defaults)),
         "reference.md": reference_page(),
         "references.md": references_page(references),
         "catalogue.md": catalogue_page(),
@@ -178,25 +181,26 @@ def default_of(value: Any, missing: Any) -> str:
 
 
 def environments_page() -> str:
-    """Every id with what its card says, then the docstring of each task."""
-    rows, tasks = [], {}
-    for name, row in IDS.items():
+    """Every id with what its card says, then the docstring of each class of tasks."""
+    rows, tasks = [], []
+    for name in IDS:
         env = gym.make(PREFIX + name)
         card = env.unwrapped.card
-        module, _, maker = row.maker.partition(":")
-        function = getattr(importlib.import_module(f"reward_envs.{module}"), maker)
-        tasks.setdefault(type(env.unwrapped), {})[maker] = function
+        if type(env.unwrapped) not in tasks:
+            tasks.append(type(env.unwrapped))
         farthest = "–" if card.steps_to_go_max is None else f"{card.steps_to_go_max:g}"
         exact = "" if card.exact else " (a lower bound)"
         fails = {True: "yes", False: "no", None: "unknown"}[card.failing_ends]
-        rows.append((f"`{PREFIX}{name}`", card.task, ", ".join(f"`{h}`" for h in card.hooks), farthest + exact, fails))
+        shown = f"[`{PREFIX}{name}`](#{gallery.anchor(name)})" if is_grid(PREFIX + name) else f"`{PREFIX}{name}`"
+        rows.append((shown, card.task, ", ".join(f"`{h}`" for h in card.hooks), farthest + exact, fails))
         env.close()
     head = table(("id", "task", "hooks", "`steps_to_go` at most", "can fail"), rows)
-    body = "\n\n".join(f"## {c.__name__}\n\n{task_text(c)}{makers(c, functions)}" for c, functions in tasks.items())
+    body = "\n\n".join(f"## {c.__name__}\n\n{task_text(c)}" for c in tasks)
     return (
         "# Ids and tasks\n\nEach id is made by `gym.make(id, reward=..., reward_mode=..., hooks=...)` after "
         '`import reward_envs`. The reward is sparse unless `reward_mode="dense"` is given. A task truncates itself, so '
-        f"nothing has to sit outside the reward.\n\n{head}\n\n{body}\n"
+        "nothing has to sit outside the reward. A gridworld's id leads to its picture.\n\n"
+        f"{head}\n\n{body}\n"
     )
 
 
@@ -205,12 +209,6 @@ def task_text(cls: type[Any]) -> str:
     text, given = sections(cls.__doc__ or ""), defaults(cls)
     text.parameters = [(names, told) for names, told in text.parameters if " = " in given.get(names.split(", ")[0], "")]
     return markdown(text, given)
-
-
-def makers(cls: type[Any], functions: Mapping[str, Any]) -> str:
-    """One line for each task of a class that makes several."""
-    lines = [f"- `{name}`: {one_line(f.__doc__ or '')}" for name, f in functions.items() if f is not cls]
-    return "\n\n" + "\n".join(lines) if lines else ""
 
 
 # public names
@@ -254,7 +252,7 @@ def catalogue_page() -> str:
         (
             f"[{r['id']}]{{#system-{r['id']}}}",
             r["system"],
-            ", ".join(f"[`{n}`](#method-{n})" for n in r["covered_by"]),
+            ", ".join(f"[`{n}`](#{target(n)})" for n in r["covered_by"]),
             f"`{r['property_test'].partition('::')[2]}`",
         )
         for r in covered
@@ -267,6 +265,11 @@ def catalogue_page() -> str:
         f"{table(('row', 'system', 'covered by', 'test of its property'), lines)}\n\n"
         f"## Not covered\n\n{table(('row', 'system'), others)}\n"
     )
+
+
+def target(name: str) -> str:
+    """The anchor of a method, or of a gridworld's id."""
+    return gallery.anchor(name.removeprefix(PREFIX)) if name.startswith(PREFIX) else f"method-{name}"
 
 
 # Markdown

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
+from pathlib import Path
+
 import gymnasium as gym
 import numpy as np
 import pytest
@@ -89,3 +92,18 @@ def test_a_map_with_nothing_in_it_can_be_drawn_and_another_shape_not() -> None:
     figure.canvas.draw()
     with pytest.raises(ValueError, match=r"give \[H, W\]"):
         heat_map(figure.subplots(), worlds, 0, np.zeros((4, 5)))
+
+
+def test_the_gallery_has_every_task_and_its_picture(monkeypatch: pytest.MonkeyPatch) -> None:
+    from PIL import Image
+
+    monkeypatch.syspath_prepend(Path(__file__).resolve().parents[2] / "docs")
+    gallery, generate = importlib.import_module("gallery"), importlib.import_module("generate")
+    assert {p.stem for p in gallery.PICTURES.iterdir()} == set(TASKS), "make docs draws the missing; add or remove them"
+    pages = dict(gallery.pages(generate.table, generate.defaults))
+    sections = "".join(page for name, page in pages.items() if not name.endswith("index.md"))
+    for name, spec in TASKS.items():
+        assert f"(#{gallery.anchor(name)})" in pages["gridworlds/index.md"]
+        assert sections.count(f"({gallery.anchor(name)})=") == 1 and spec.task in sections
+        with Image.open(gallery.PICTURES / f"{name}.png") as drawn:
+            assert drawn.width * spec.height == drawn.height * spec.width, name
