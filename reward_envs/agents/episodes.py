@@ -92,7 +92,10 @@ def _drawable(env_id: str) -> Any:
         return env
     env.close()
     try:
-        return make(env_id, render_mode="rgb_array")
+        env = make(env_id, render_mode="rgb_array")
+        env.reset()
+        env.render()
+        return env
     except (gym.error.Error, TypeError, ImportError, RuntimeError, RewardError) as error:
         warnings.warn(f"{env_id} cannot draw here ({error}): its episode has no pictures.", stacklevel=2)
         return make(env_id)

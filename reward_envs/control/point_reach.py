@@ -155,7 +155,13 @@ class PointReach(Hooked, gym.Env[Any, Any]):
         if self.render_mode != "rgb_array":
             return None
         if self._renderer is None:
-            self._renderer = self._mujoco.Renderer(self._model, 480, 480)
+            try:
+                self._renderer = self._mujoco.Renderer(self._model, 480, 480)
+            except (self._mujoco.FatalError, AttributeError) as error:  # the latter from its own clean-up
+                raise RuntimeError(
+                    f"MuJoCo cannot draw here ({error}): without a screen set MUJOCO_GL=egl or MUJOCO_GL=osmesa before "
+                    f"Python starts, and install that library."
+                ) from error
         self._renderer.update_scene(self._data, camera="above")
         picture: NDArray[np.uint8] = self._renderer.render()
         return picture

@@ -151,3 +151,15 @@ def test_a_person_clicks_through_the_page(page: Path, browser: Any) -> None:
         link.click()
         assert browser.find_element("id", target).is_displayed()
     assert browser.get_log("browser") == []
+
+
+def test_an_environment_that_cannot_draw_leaves_an_episode_without_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
+    from reward_envs.agents.episodes import _drawable
+    from reward_envs.control.point_reach import PointReach
+
+    def fails(self: object) -> None:
+        raise RuntimeError("MuJoCo cannot draw here")
+
+    monkeypatch.setattr(PointReach, "render", fails)
+    with pytest.warns(UserWarning, match="its episode has no pictures"):
+        assert _drawable("reward_envs/PointReach-v0").render_mode is None
