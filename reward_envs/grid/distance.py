@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from reward_envs.grid.worlds import Worlds
 from reward_envs.kernels import grid as k
-from reward_envs.kernels.grid_distance import FAR, steps_to_go
+from reward_envs.kernels.grid_distance import EARLY_LIFTS, EARLY_TOGGLES, FAR, steps_to_go
 from reward_envs.kernels.grid_plan import code_of, layout_of, steps_to_success
 
 Float = NDArray[np.float64]
@@ -22,8 +22,8 @@ class Distances:
         self._worlds = worlds
         poses = worlds.spec.width * worlds.spec.height * 4
         self._fields = np.empty((worlds.n, 2, poses), np.int32)
-        self._known = np.full((worlds.n, 4), -1, np.int32)
-        self._queue = np.empty((2, poses + 1), np.int32)
+        self._known = np.full((worlds.n, 6), -1, np.int32)
+        self._room = np.empty((3, poses + 1), np.int32)
 
     def forget(self, rows: NDArray[np.int64]) -> None:
         """The layouts of these worlds are new."""
@@ -33,19 +33,23 @@ class Distances:
         """float64[N] at the present states."""
         worlds = self._worlds
         out = np.empty(worlds.n)
-        steps_to_go(worlds.cells, worlds.state, worlds.shape, self._fields, self._known, self._queue, out)
+        steps_to_go(worlds.cells, worlds.state, worlds.shape, self._fields, self._known, self._room, out)
         return out
 
     def poses(self, i: int) -> Float:
         """float64[H, W, 4]: of world i from every cell and direction, with what the agent holds; inf: no way."""
         self.values()
-        late = (
-            self._known[i, 0] != self._worlds.state[i, k.TOGGLES] or self._known[i, 1] != self._worlds.state[i, k.LIFTS]
-        )
+        known, state = self._known[i], self._worlds.state[i]
+        late = known[EARLY_TOGGLES] != state[k.TOGGLES] or known[EARLY_LIFTS] != state[k.LIFTS]
         field = self._fields[i, int(late)].astype(np.float64)
         field[field >= FAR] = np.inf
         poses: Float = field.reshape(self._worlds.spec.height, self._worlds.spec.width, 4)
         return poses
+
+
+def distances(worlds: Worlds) -> Distances | Plans:
+    """The `steps_to_go` of these worlds: by fields, or by search where only that is exact."""
+    return (Plans if worlds.spec.rule == k.TAKE and worlds.spec.exact else Distances)(worlds)
 
 
 class Plans:
@@ -64,11 +68,26 @@ class Plans:
         """float64[N] at the present states."""
         return np.array([self._value(i) for i in range(self._worlds.n)])
 
-    def _value(self, i: int) -> float:
+    def poses(self, i: int) -> Float:
+        """float64[H, W, 4]: of world i from every cell that can be entered, with what the agent holds; else inf."""
         worlds = self._worlds
-        cells, state, width = worlds.cells[i], worlds.state[i], worlds.spec.width
+        steps = np.full((worlds.spec.height, worlds.spec.width, 4), np.inf)
+        for y, x, heading in np.ndindex(steps.shape):
+            if worlds.cells[i, y * worlds.spec.width + x] & 15 in (k.EMPTY, k.FLOOR, k.DOOR):
+                state = worlds.state[i].copy()
+                state[[k.X, k.Y, k.DIR]] = x, y, heading
+                steps[y, x, heading] = self._from(i, state)
+        return steps
+
+    def _value(self, i: int) -> float:
+        state = self._worlds.state[i]
         if state[k.MARKS] & (k.SUCCEEDED | k.FAILED):
             return 0.0 if state[k.MARKS] & k.SUCCEEDED else np.inf
+        return self._from(i, state)
+
+    def _from(self, i: int, state: NDArray[np.int32]) -> float:
+        worlds = self._worlds
+        cells, width = worlds.cells[i], worlds.spec.width
         if self._plans[i] is None:
             number, ahead, kind, fits, has_key = layout_of(cells, width, int(state[k.R]), int(state[k.CARRY]))
             self._plans[i] = number, len(kind), has_key, steps_to_success(ahead, kind, fits, has_key)

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from reward_envs.grid.distance import Distances, Plans
+from reward_envs.grid.distance import Distances, Plans, distances
 from reward_envs.grid.spec import COLOURS, DOOR_STATES, KINDS
 from reward_envs.grid.worlds import Worlds
 from reward_envs.kernels import grid as k
@@ -61,8 +61,7 @@ class GridHooks:
     def steps_to_go(self) -> NDArray[np.float64]:
         """float64[N]."""
         if self._distances is None:
-            spec = self._worlds.spec
-            self._distances = (Plans if spec.rule == k.TAKE and spec.exact else Distances)(self._worlds)
+            self._distances = distances(self._worlds)
         return self._distances.values()
 
     def milestones(self) -> NDArray[np.float64]:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from reward_envs.grid.distance import Distances
+from reward_envs.grid.distance import distances
 from reward_envs.grid.worlds import Worlds
 from reward_envs.kernels import grid as k
 
@@ -145,9 +145,8 @@ def heat_maps(env: Any, *, seed: int = 0, steps: int = 2000) -> Any:
     worlds, spec = env.worlds, env.task
     maps: list[dict[str, Any]] = []
     if spec.steps_to_go_max is not None:
-        fewest = Distances(worlds).poses(0).min(axis=2)
-        known = spec.exact and spec.rule != k.TAKE  # where the hook searches, these fields are only a bound of it
-        label = "fewest actions to success" if known else "fewest actions to success, or less"
+        fewest = distances(worlds).poses(0).min(axis=2)
+        label = "fewest actions to success" if spec.exact else "fewest actions to success, or less"
         maps.append({"values": fewest, "title": "steps to go (black: no way)", "label": label})
     label = "steps begun in the cell (log scale)"
     maps.append({"values": visits, "title": f"{steps:,} random steps (black: none)", "label": label, "log": True})

@@ -34,13 +34,16 @@ from reward_envs.kernels.grid import (
     MARKS,
     MEMORY,
     OPEN,
+    PLAIN,
     PUT_NEAR,
     RED_BLUE,
     RULE,
+    SCREEN,
     SUCCEEDED,
     TAKE,
     TOGGLES,
     UNLOCK,
+    WALL_TYPE,
     WIDTH,
     Cells,
     Int,
@@ -53,6 +56,8 @@ from reward_envs.kernels.grid import (
 Field: TypeAlias = NDArray[np.int32]
 FAR: Final = 1 << 20  # no way
 EARLY, LATE = 0, 1
+EARLY_TOGGLES, EARLY_LIFTS, LATE_TOGGLES, LATE_LIFTS, DOORS_AT, DOORS_ARE = range(6)  # columns of `known`
+TWO_PARTS, LIFTS_MATTER = 1, 2  # bits of DOORS_ARE
 _DX: Final = (1, 0, -1, 0)
 _DY: Final = (0, 1, 0, -1)
 
@@ -64,7 +69,7 @@ def steps_to_go(
     shape: Int,
     fields: NDArray[np.int32],
     known: NDArray[np.int32],
-    queue: NDArray[np.int32],
+    room: NDArray[np.int32],
     out: NDArray[np.float64],
 ) -> None:
     """The distance of each world's agent: float64[N], inf where there is no way, 0 after success.
@@ -76,9 +81,10 @@ def steps_to_go(
     fields
         int32[N, 2, H * W * 4]: room for `early` and `late`.
     known
-        int32[N, 4]: the changes of doors and things at which each field was worked out; -1 has none.
-    queue
-        int32[2, H * W * 4 + 1]: room to work in.
+        int32[N, 6]: the changes of doors and things at which each field was worked out, and how the doors stand; -1
+        where that is unknown.
+    room
+        int32[3, H * W * 4 + 1]: to work in.
     """
     for i in range(len(out)):
         s = state[i]
@@ -88,30 +94,34 @@ def steps_to_go(
         if s[MARKS] & FAILED:
             out[i] = np.inf
             continue
+        about, toggles, lifts = known[i], s[TOGGLES], s[LIFTS]
+        if about[DOORS_AT] != toggles:
+            about[DOORS_AT], about[DOORS_ARE] = toggles, _doors(cells[i], shape[RULE])
+        two = about[DOORS_ARE] & TWO_PARTS != 0
         layer = LATE if _is_late(cells[i], s, shape) else EARLY
-        two = _has_two_parts(shape[RULE], cells[i], s)
-        if (two or layer == LATE) and (known[i, 2] != s[TOGGLES] or known[i, 3] != s[LIFTS]):
-            _fill(cells[i], s, shape, LATE, two, fields[i], queue)
-            known[i, 2], known[i, 3] = s[TOGGLES], s[LIFTS]
-            known[i, 0] = -1
-        if layer == EARLY and (known[i, 0] != s[TOGGLES] or known[i, 1] != s[LIFTS]):
-            _fill(cells[i], s, shape, EARLY, two, fields[i], queue)
-            known[i, 0], known[i, 1] = s[TOGGLES], s[LIFTS]
+        if two or layer == LATE:
+            moved = about[LATE_LIFTS] != lifts and about[DOORS_ARE] & LIFTS_MATTER
+            if moved or about[LATE_TOGGLES] != toggles:
+                _fill(cells[i], s, shape, LATE, two, fields[i], room)
+                about[LATE_TOGGLES], about[LATE_LIFTS] = toggles, lifts
+                about[EARLY_TOGGLES] = -1
+        if layer == EARLY and (about[EARLY_TOGGLES] != toggles or about[EARLY_LIFTS] != lifts):
+            _fill(cells[i], s, shape, EARLY, two, fields[i], room)
+            about[EARLY_TOGGLES], about[EARLY_LIFTS] = toggles, lifts
         distance = fields[i, layer, (s[Y] * shape[WIDTH] + s[X]) * 4 + s[DIR]]
         out[i] = np.inf if distance >= FAR else np.float64(distance)
 
 
 @kernel
-def _has_two_parts(rule: int, cells: Cells, state: State) -> bool:
-    """Whether something must be fetched or opened first."""
-    if rule in (PUT_NEAR, RED_BLUE):
-        return True
-    if rule in (FETCH, GO_TO, MEMORY, DODGE):
-        return False
-    locked = 0
+def _doors(cells: Cells, rule: int) -> int:
+    """Whether something must be fetched or opened first, and whether the late field changes with what is lifted."""
+    locked = closed = 0
     for code in cells:
-        locked += code & 15 == DOOR and (code >> 7) & 3 == LOCKED
-    return locked > 0
+        if code & 15 == DOOR:
+            locked |= (code >> 7) & 3 == LOCKED
+            closed |= (code >> 7) & 3 == CLOSED
+    two = rule in (PUT_NEAR, RED_BLUE) or (locked > 0 and rule not in (FETCH, GO_TO, MEMORY, DODGE))
+    return TWO_PARTS * two | LIFTS_MATTER * (rule not in (PLAIN, SCREEN) or closed > 0)
 
 
 @kernel
@@ -125,38 +135,79 @@ def _is_late(cells: Cells, state: State, shape: Int) -> bool:
 
 
 @kernel
-def _fill(cells: Cells, state: State, shape: Int, layer: int, two: bool, fields: Field, queues: Field) -> None:
-    """Work one layer out; `two`: the early one leads to the late one."""
-    field, queue, waits = fields[layer], queues[0], queues[1]
+def _fill(cells: Cells, state: State, shape: Int, layer: int, two: bool, fields: Field, room: Field) -> None:
+    """Work one layer out; `two`: the early one leads to the late one. Walls close a grid, so no way leaves it."""
+    field, queue, waits, tolls = fields[layer], room[0], room[1], room[2]
     field[:] = FAR
     waits[:] = 0
-    room = len(queue)
-    head = tail = 0
-    width, rule = shape[WIDTH], shape[RULE]
+    width = shape[WIDTH]
     for at in range(len(cells)):
-        for heading in range(4):
-            cost = _start(cells, state, width, rule, layer, two, fields, at, heading)
-            if cost < FAR:
-                field[at * 4 + heading] = cost
-                queue[tail] = at * 4 + heading
-                waits[at * 4 + heading] = 1
-                tail += 1
+        inside = 0 < at % width < width - 1 and width <= at < len(cells) - width
+        tolls[at] = _toll(cells, state, shape[RULE], layer, at) if inside else FAR
+    head, tail = 0, _begin(cells, state, shape, layer, two, fields, room)
     while head != tail:
         pose = queue[head]
-        head = (head + 1) % room
+        head = head + 1 if head + 1 < len(queue) else 0
         waits[pose] = 0
-        at, heading, cost = pose // 4, pose % 4, field[pose]
+        at, heading, cost = pose >> 2, pose & 3, field[pose]
         for turned in (at * 4 + ((heading + 1) & 3), at * 4 + ((heading + 3) & 3)):
             if cost + 1 < field[turned]:
                 field[turned] = cost + 1
                 tail = _join(queue, waits, tail, turned)
-        toll = _toll(cells, state, rule, layer, at)
-        behind = _beside(at, -_DX[heading], -_DY[heading], width, len(cells))
-        if toll < FAR and behind >= 0:
-            pose = behind * 4 + heading
-            if cost + toll < field[pose] and _toll(cells, state, rule, layer, behind) < FAR:
-                field[pose] = cost + toll
-                tail = _join(queue, waits, tail, pose)
+        behind = at - _ahead(heading, width)
+        pose = behind * 4 + heading
+        if tolls[behind] < FAR and cost + tolls[at] < field[pose]:
+            field[pose] = cost + tolls[at]
+            tail = _join(queue, waits, tail, pose)
+
+
+@kernel
+def _begin(cells: Cells, state: State, shape: Int, layer: int, two: bool, fields: Field, room: Field) -> int:
+    """Put the poses into the queue whose distance is known without going on; how many they are."""
+    width, rule, tail = shape[WIDTH], shape[RULE], 0
+    anywhere = rule in (GO_TO, MEMORY, PUT_NEAR)  # may succeed at, or before, an empty cell
+    for cell in range(len(cells)):
+        if anywhere:
+            for heading in range(4):
+                tail = _enter(cells, state, width, rule, layer, two, fields, room, cell, heading, tail)
+        elif cells[cell] & 15 not in (EMPTY, WALL_TYPE, FLOOR):
+            for heading in range(4):
+                tail = _enter(cells, state, width, rule, layer, two, fields, room, cell, heading, tail)
+                before = cell - _ahead(heading, width)
+                if 0 <= before < len(cells):
+                    tail = _enter(cells, state, width, rule, layer, two, fields, room, before, heading, tail)
+    return tail
+
+
+@kernel
+def _enter(
+    cells: Cells,
+    state: State,
+    width: int,
+    rule: int,
+    layer: int,
+    two: bool,
+    fields: Field,
+    room: Field,
+    at: int,
+    heading: int,
+    tail: int,
+) -> int:
+    """Put one pose into the queue if its distance is known; the new end."""
+    pose = at * 4 + heading
+    if room[2, at] >= FAR or room[1, pose]:
+        return tail
+    cost = _start(cells, state, width, rule, layer, two, fields, at, heading)
+    if cost >= FAR:
+        return tail
+    fields[layer, pose] = cost
+    return _join(room[0], room[1], tail, pose)
+
+
+@kernel
+def _ahead(heading: int, width: int) -> int:
+    """From a cell to the one before it."""
+    return _DX[heading] + _DY[heading] * width
 
 
 @kernel
@@ -166,14 +217,7 @@ def _join(queue: Field, waits: Field, tail: int, pose: int) -> int:
         return tail
     waits[pose] = 1
     queue[tail] = pose
-    return (tail + 1) % len(queue)
-
-
-@kernel
-def _beside(at: int, dx: int, dy: int, width: int, area: int) -> int:
-    """The neighbouring cell, -1 beyond the grid."""
-    x, beside = at % width + dx, at + dx + dy * width
-    return beside if 0 <= x < width and 0 <= beside < area else -1
+    return tail + 1 if tail + 1 < len(queue) else 0
 
 
 @kernel
@@ -214,15 +258,11 @@ def _start(
     cells: Cells, state: State, width: int, rule: int, layer: int, two: bool, fields: Field, at: int, heading: int
 ) -> int:
     """Actions to success from a pose where the rest is known without going on, FAR where it is not."""
-    if _toll(cells, state, rule, layer, at) >= FAR:
-        return FAR
     if rule == GO_TO:
         return 1 if abs(at % width - state[R]) + abs(at // width - state[R + 1]) == 1 else FAR
     if rule == MEMORY:
         return 0 if at == state[R] else FAR
-    front = _beside(at, _DX[heading], _DY[heading], width, len(cells))
-    if front < 0:
-        return FAR
+    front = at + _ahead(heading, width)
     code = np.int64(cells[front])
     if layer == EARLY and two:
         first = _first_part(code, front, state, rule)
