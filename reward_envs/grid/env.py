@@ -9,7 +9,6 @@ import gymnasium as gym
 import numpy as np
 from gymnasium import spaces
 from gymnasium.vector import AutoresetMode
-from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
 from reward_envs.card import Card
@@ -17,13 +16,14 @@ from reward_envs.grid.hooks import GridHooks
 from reward_envs.grid.spec import GridSpec
 from reward_envs.grid.worlds import Worlds, as_action, as_actions
 from reward_envs.hooks import check_reward_mode
+from reward_envs.vectors import Moved, RowsVector
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz ,"
 Mode = Literal["sparse", "dense"]
 
 
-class _Task:
-    """What the single environment and the vector share: spaces, card, hooks, dense pay."""
+class _Task(Moved):
+    """What the single environment and the vectors share: spaces, card, hooks, dense pay, and how worlds move."""
 
     _distance: NDArray[np.float64]
     metadata: dict[str, Any] = {"render_modes": ["rgb_array", "human"], "render_fps": 10}  # noqa: RUF012
@@ -77,6 +77,32 @@ class _Task:
             }
         )
         return observation, spaces.Discrete(self.task.actions)
+
+    @property
+    def engine(self) -> Worlds:
+        """The worlds, as vectors call them."""
+        return self.worlds
+
+    def _seed_rows(self, rows: NDArray[np.int64], seeds: Sequence[int]) -> None:
+        self.worlds.seed(rows, seeds)
+
+    def _start(self, rows: NDArray[np.int64]) -> None:
+        self.worlds.begin(rows)
+        self._hooks.begin(rows)
+        if self._dense:
+            if len(rows) == self.worlds.n:
+                self._distance = self._near(rows)
+            else:
+                self._distance[rows] = self._near(rows)
+
+    def _move(self, actions: Any, skip: NDArray[np.bool_] | None = None) -> int:
+        ended = self.worlds.step(as_actions(actions, self.worlds.n), skip)
+        if self._dense:
+            self._pay_dense(self.worlds.all if skip is None else np.flatnonzero(~skip))
+        return ended
+
+    def _columns(self) -> dict[str, Any]:
+        return self._hooks.values()
 
     def _pay_dense(self, rows: NDArray[np.int64]) -> None:
         """Add (d(s) - d(s')) / d_max to the rewards of the rows, in which lava and dead ends count as the farthest."""
@@ -136,11 +162,8 @@ class GridEnv(_Task, gym.Env[dict[str, Any], int]):
         worlds = self.worlds
         if seed is not None:
             worlds.seed(worlds.all, [seed])
-        worlds.begin(worlds.all)
+        self._start(worlds.all)
         self._mission = worlds.mission(0)
-        self._hooks.begin(worlds.all)
-        if self._dense:
-            self._distance = self._near(worlds.all)
         if self.render_mode == "human":
             self.render()
         return self._seen(), self._info()
@@ -197,7 +220,7 @@ class FlatView(gym.ObservationWrapper[NDArray[np.uint8], int, dict[str, Any]]):
         return flat
 
 
-class GridVector(_Task, gym.vector.VectorEnv[dict[str, Any], Any, Any]):
+class GridVector(_Task, RowsVector):
     """N worlds of a task as a Gymnasium vector environment, moved by one kernel call a step.
 
     World i goes through the same states as a `GridEnv` with its seed: seed s gives the worlds s, s + 1, ...
@@ -235,75 +258,15 @@ class GridVector(_Task, gym.vector.VectorEnv[dict[str, Any], Any, Any]):
         render_mode: str | None = None,
     ) -> None:
         self._open(spec, num_envs, view_size, full_view, reward_mode, hooks, threads)
-        self.num_envs, self.copy, self.render_mode = num_envs, copy, render_mode
-        self.autoreset_mode = AutoresetMode(autoreset_mode)
-        self.metadata = {**type(self).metadata, "autoreset_mode": self.autoreset_mode}
-        self.single_observation_space, self.single_action_space = self._spaces()
-        self.observation_space = batch_space(self.single_observation_space, num_envs)
-        self.action_space = batch_space(self.single_action_space, num_envs)
-        self._over = np.zeros(num_envs, np.bool_)
+        self._set_up(*self._spaces(), autoreset_mode, render_mode)
+        self.copy = copy
         self._missions: list[str] = [""] * num_envs
 
-    def reset(
-        self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[dict[str, Any], dict[str, Any]]:
-        rows = self.worlds.all
-        if options is not None and "reset_mask" in options:
-            rows = np.flatnonzero(_as_mask(options["reset_mask"], self.num_envs))
-        self._seed(seed, rows)
-        self._begin(rows)
-        return self._seen(), self._infos(rows)
-
-    def step(
-        self, actions: Any
-    ) -> tuple[Any, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]:
-        worlds, over = self.worlds, self._over
-        actions = as_actions(actions, self.num_envs)
-        skip = None
-        if over.any():
-            if self.autoreset_mode is AutoresetMode.DISABLED:
-                at = int(np.flatnonzero(over)[0])
-                raise ValueError(f"the episode of world {at} is over: reset(options={{'reset_mask': mask}}) first.")
-            skip = over.copy()
-        ended = worlds.step(actions, skip)
-        if self._dense:
-            self._pay_dense(worlds.all if skip is None else np.flatnonzero(~skip))
-        if skip is not None:
-            self._begin(np.flatnonzero(skip))
-        reward, terminated, truncated = worlds.reward.copy(), worlds.terminated.copy(), worlds.truncated.copy()
-        if not ended:
-            return self._seen(), reward, terminated, truncated, self._infos(worlds.all)
-        self._over = terminated | truncated
-        if self.autoreset_mode is not AutoresetMode.SAME_STEP:
-            return self._seen(), reward, terminated, truncated, self._infos(worlds.all)
-        last = self._last()
-        self._begin(np.flatnonzero(self._over))
-        return self._seen(), reward, terminated, truncated, {**self._infos(worlds.all), **last}
-
-    def _seed(self, seed: int | Sequence[int | None] | None, rows: NDArray[np.int64]) -> None:
-        if seed is None:
-            return
-        if isinstance(seed, int | np.integer):
-            super().reset(seed=int(seed))
-            self.worlds.seed(rows, (rows + int(seed)).tolist())
-            return
-        if len(seed) != self.num_envs:
-            raise ValueError(f"{len(seed)} seeds for {self.num_envs} worlds: give one each, or one integer.")
-        there = np.array([i for i in rows.tolist() if seed[i] is not None], np.int64)
-        self.worlds.seed(there, [int(seed[i] or 0) for i in there])
-
-    def _begin(self, rows: NDArray[np.int64]) -> None:
-        self.worlds.begin(rows)
-        self._over[rows] = False
-        self._hooks.begin(rows)
+    def _start(self, rows: NDArray[np.int64]) -> None:
+        super()._start(rows)
         if len(self.task.missions) > 1 or not self._missions[0]:
             for i in rows.tolist():
                 self._missions[i] = self.worlds.mission(i)
-        if self._dense:
-            if len(rows) == self.num_envs:
-                self._distance = self._near(rows)
-            else:
-                self._distance[rows] = self._near(rows)
 
     def _seen(self) -> dict[str, Any]:
         image, direction = self.worlds.image, self.worlds.direction
@@ -313,35 +276,15 @@ class GridVector(_Task, gym.vector.VectorEnv[dict[str, Any], Any, Any]):
             "mission": tuple(self._missions),
         }
 
-    def _infos(self, rows: NDArray[np.int64]) -> dict[str, Any]:
-        """Success and hooks of the rows, each with the mask of those that have it."""
-        mask = np.zeros(self.num_envs, np.bool_)
-        mask[rows] = True
-        infos: dict[str, Any] = {"is_success": self.worlds.success & mask, "_is_success": mask}
-        for name, column in self._hooks.values().items():
-            infos[name], infos[f"_{name}"] = column, mask
-        return infos
-
-    def _last(self) -> dict[str, Any]:
-        """The last observations and infos of the episodes that are over."""
-        final = np.full(self.num_envs, None, object)
-        for i in np.flatnonzero(self._over):
-            final[i] = {
-                "direction": self.worlds.direction[i].item(),
-                "image": self.worlds.image[i].copy(),
-                "mission": self._missions[i],
-            }
-        rows = np.flatnonzero(self._over)
-        over = self._over.copy()
-        return {"final_obs": final, "_final_obs": over, "final_info": self._infos(rows), "_final_info": over}
+    def _seen_of(self, i: int) -> dict[str, Any]:
+        worlds = self.worlds
+        return {
+            "direction": worlds.direction[i].item(),
+            "image": worlds.image[i].copy(),
+            "mission": self._missions[i],
+        }
 
     def render(self) -> tuple[Any, ...]:
         from reward_envs.grid.picture import picture
 
         return tuple(picture(self.worlds, i) for i in range(self.num_envs))
-
-
-def _as_mask(mask: Any, n: int) -> NDArray[np.bool_]:
-    if not isinstance(mask, np.ndarray) or mask.dtype != np.bool_ or mask.shape != (n,) or not mask.any():
-        raise ValueError(f"reset_mask={mask!r}: it is a numpy array of {n} booleans, at least one of them true.")
-    return mask
