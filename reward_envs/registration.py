@@ -59,11 +59,18 @@ def _grid(name: str, **more: Any) -> Row:
     return Row("grid.tasks:grid_env", {"task": f"{name}-v0"}, "grid.tasks:grid_vector", **more)
 
 
+_CONTROL = "PointReach"  # those of control.tasks.TASKS
+
+
+def _control(name: str, **more: Any) -> Row:
+    return Row("control.tasks:control_env", {"task": f"{name}-v0"}, "control.tasks:control_vector", **more)
+
+
 IDS: dict[str, Row] = {
     **{f"{n}-v0": _grid(n) for n in _GRID.split()},
     **{f"{n}-v0": _grid(n, covers=covers, unseen=True) for n, covers in _MONITORED.items()},
     "MountainCar-v0": Row("control.mountain_car:MountainCar"),
-    "PointReach-v0": Row("control.point_reach:PointReach"),
+    **{f"{n}-v0": _control(n) for n in _CONTROL.split()},
 }
 
 
