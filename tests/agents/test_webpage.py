@@ -155,11 +155,11 @@ def test_a_person_clicks_through_the_page(page: Path, browser: Any) -> None:
 
 def test_an_environment_that_cannot_draw_leaves_an_episode_without_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
     from reward_envs.agents.episodes import _drawable
-    from reward_envs.control.point_reach import PointReach
+    from reward_envs.control.env import ControlEnv
 
     def fails(self: object) -> None:
         raise RuntimeError("MuJoCo cannot draw here")
 
-    monkeypatch.setattr(PointReach, "render", fails)
+    monkeypatch.setattr(ControlEnv, "render", fails)
     with pytest.warns(UserWarning, match="its episode has no pictures"):
         assert _drawable("reward_envs/PointReach-v0").render_mode is None
