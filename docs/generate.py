@@ -15,7 +15,7 @@ import gymnasium as gym
 from bibliography import Reference, read
 from docstrings import markdown, sections
 
-from reward_envs.registration import IDS, PREFIX, is_grid
+from reward_envs.registration import IDS, PREFIX, engine_of
 from reward_envs.wrappers import registry
 from reward_envs.wrappers.core import Relabel
 
@@ -191,7 +191,11 @@ def environments_page() -> str:
         farthest = "–" if card.steps_to_go_max is None else f"{card.steps_to_go_max:g}"
         exact = "" if card.exact else " (a lower bound)"
         fails = {True: "yes", False: "no", None: "unknown"}[card.failing_ends]
-        shown = f"[`{PREFIX}{name}`](#{gallery.anchor(name)})" if is_grid(PREFIX + name) else f"`{PREFIX}{name}`"
+        shown = (
+            f"[`{PREFIX}{name}`](#{gallery.anchor(name)})"
+            if engine_of(PREFIX + name) == "grid"
+            else f"`{PREFIX}{name}`"
+        )
         rows.append((shown, card.task, ", ".join(f"`{h}`" for h in card.hooks), farthest + exact, fails))
         env.close()
     head = table(("id", "task", "hooks", "`steps_to_go` at most", "can fail"), rows)

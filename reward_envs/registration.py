@@ -74,10 +74,30 @@ IDS: dict[str, Row] = {
 }
 
 
-def is_grid(env_id: str) -> bool:
-    """Whether an id is a gridworld task on our engine."""
+def engine_of(env_id: str) -> str:
+    """The family whose engine moves an id's worlds together, "grid" or "control"; "" where none does."""
     row = IDS.get(env_id.removeprefix(PREFIX)) if env_id.startswith(PREFIX) else None
-    return row is not None and row.vector == "grid.tasks:grid_vector"
+    return row.family if row is not None and row.vector else ""
+
+
+def sb3_vec(env_id: str, n: int, **kwargs: Any) -> Any:
+    """N worlds of an id that has an engine as a vector environment of Stable-Baselines3, moved together.
+
+    Parameters
+    ----------
+    env_id
+        Such as "reward_envs/PointReach-v0".
+    n
+        Number of worlds.
+    kwargs
+        Of the task, and of the family's class, `grid.sb3.GridVecEnv` or `control.sb3.ControlVecEnv`.
+
+    Raises ValueError where no engine moves the id.
+    """
+    family = engine_of(env_id)
+    if not family:
+        raise ValueError(f"no engine moves {env_id!r}: take stable_baselines3.common.env_util.make_vec_env.")
+    return _maker(f"{family}:sb3_vec")(env_id, n, **kwargs)
 
 
 def make(name: str, reward: Any = None, gamma: float | None = None, **kwargs: Any) -> gym.Env[Any, Any]:

@@ -10,7 +10,7 @@ from typing import Any
 
 import gymnasium as gym
 
-from reward_envs.registration import is_grid
+from reward_envs.registration import engine_of
 from reward_envs.wrappers.errors import RewardError
 
 MINIGRID = ("MiniGrid-", "BabyAI-")
@@ -158,7 +158,7 @@ def make(env_id: str, **kwargs: Any) -> gym.Env[Any, Any]:
     except (gym.error.Error, ImportError) as error:
         raise RewardError(f"cannot make {env_id!r}: {error}") from None
     space = env.observation_space
-    if is_grid(env_id):
+    if engine_of(env_id) == "grid":
         from reward_envs.grid.env import FlatView
 
         return FlatView(env)

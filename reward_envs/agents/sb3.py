@@ -18,13 +18,13 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.callbacks import BaseCallback
+from stable_baselines3.common.logger import Logger
 from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.preprocessing import is_image_space
 from stable_baselines3.common.vec_env import DummyVecEnv, VecEnv
 
 from reward_envs.agents.plan import Plan, make
-from reward_envs.grid import sb3_vec
-from reward_envs.registration import is_grid
+from reward_envs.registration import engine_of, sb3_vec
 from reward_envs.wrappers.adapters.sb3_record import VecRecorder
 from reward_envs.wrappers.adapters.sb3_train import algorithm_class, sb3
 from reward_envs.wrappers.core import Method
@@ -141,11 +141,13 @@ def _build(
     if _masked(cls) and not venv.has_attr("action_masks"):
         raise RewardError(f"{cls.__name__} asks the environment for action_masks(), which {plan.env} lacks: take ppo.")
     try:
-        return cls(_policy(venv), venv, seed=model_seed, device=device, **settings), venv
+        model = cls(_policy(venv), venv, seed=model_seed, device=device, **settings)
     except (AssertionError, TypeError, ValueError) as error:  # as SB3 says that settings or spaces do not fit
         venv.close()
         said = str(error).replace(f"{cls.__name__}.__init__() ", "")
         raise RewardError(f"{cls.__name__} cannot train on {plan.env} with these settings: {said}") from error
+    model.set_logger(Logger(None, []))  # SB3's own leaves a folder for each model
+    return model, venv
 
 
 def rehearse(plan: Plan, rewards: Sequence[Method | str], *, device: str = "cpu") -> None:
@@ -265,7 +267,7 @@ class _Watch(BaseCallback):
 
 
 def _vector(env_id: str, n: int) -> VecEnv:
-    if is_grid(env_id):
+    if engine_of(env_id):
         return sb3_vec(env_id, n)
     return DummyVecEnv([lambda: Monitor(make(env_id))] * n)
 

@@ -19,7 +19,7 @@ from reward_envs.grid.hooks import GridHooks
 from reward_envs.grid.tasks import TASKS
 from reward_envs.grid.worlds import Worlds
 from reward_envs.kernels import grid as k
-from reward_envs.registration import IDS, is_grid
+from reward_envs.registration import IDS, engine_of
 
 EXACT = [n for n, s in TASKS.items() if s.steps_to_go_max is not None and s.exact]
 FEW = ["DoorKey-6x6-v0", "MultiRoom-N2-S4-v0", "LavaGapS5-v0"]
@@ -31,7 +31,7 @@ def actions(seed: int, steps: int, n: int) -> np.ndarray:
 
 
 def test_ids_are_those_of_the_tasks() -> None:
-    assert {n for n in IDS if is_grid(f"reward_envs/{n}")} == set(TASKS)
+    assert {n for n in IDS if engine_of(f"reward_envs/{n}") == "grid"} == set(TASKS)
 
 
 @pytest.mark.parametrize("name", FEW)

@@ -255,7 +255,9 @@ def test_rows_of_an_environment() -> None:
     was, now = ({k: np.stack([o[k] for o in part]) for k in obs} for part in (observations[:-1], observations[1:]))
     batch = Batch.of(obs=was, action=np.zeros(12), next_obs=now, reward=np.zeros(12))
     new = relabel_rows(batch, Hindsight(k=4, **goals_of(env)), seed=0)
-    near = np.linalg.norm(new.next_obs["achieved_goal"] - new.obs["desired_goal"], axis=1) <= env.unwrapped.task.tolerance
+    near = (
+        np.linalg.norm(new.next_obs["achieved_goal"] - new.obs["desired_goal"], axis=1) <= env.unwrapped.task.tolerance
+    )
     np.testing.assert_array_equal(new.reward, near)
     np.testing.assert_array_equal(new.terminated, near)
     assert near.any()
