@@ -22,12 +22,12 @@ KEYS = "task + milestones((0.2, 0.3, 0.0))"
 RUNS: dict[str, tuple[str, str, int]] = {
     "ppo": ("reward_envs/DoorKey-6x6-v0", KEYS, 100_000),
     "a2c": ("reward_envs/DoorKey-6x6-v0", KEYS, 100_000),
-    "dqn": ("reward_envs/Empty-8x8-v0", "task + potential(steps_to_go)", 40_000),
-    "qrdqn": ("reward_envs/Empty-8x8-v0", "task + potential(steps_to_go)", 40_000),
-    "sac": ("reward_envs/PointReach-v0", "task + potential(steps_to_go)", 6_000),
-    "td3": ("reward_envs/PointReach-v0", "task + potential(steps_to_go)", 6_000),
-    "ddpg": ("reward_envs/PointReach-v0", "task + potential(steps_to_go)", 6_000),
-    "tqc": ("reward_envs/PointReach-v0", "task + potential(steps_to_go)", 6_000),
+    "dqn": ("reward_envs/Empty-8x8-v0", "task + potential(steps_to_go)", 30_000),
+    "qrdqn": ("reward_envs/Empty-8x8-v0", "task + potential(steps_to_go)", 30_000),
+    "sac": ("reward_envs/PointReach-v0", "task + potential(steps_to_go)", 15_000),
+    "td3": ("reward_envs/PointReach-v0", "task + potential(steps_to_go)", 15_000),
+    "ddpg": ("reward_envs/PointReach-v0", "task + potential(steps_to_go)", 15_000),
+    "tqc": ("reward_envs/PointReach-v0", "task + potential(steps_to_go)", 15_000),
 }
 
 

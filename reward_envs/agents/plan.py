@@ -18,10 +18,12 @@ MINIGRID = ("MiniGrid-", "BabyAI-")
 
 @dataclass(frozen=True)
 class Default:
-    """What an algorithm starts from: number of environments, how it acts in evaluation, and its hyperparameters."""
+    """What an algorithm starts from: number of environments, how it acts in evaluation, the standard deviation of the
+    normal noise on its actions in training (on the scale of [-1, 1]), and its hyperparameters."""
 
     n_envs: int = 1
     deterministic: bool = True
+    noise: float = 0.0
     hyperparameters: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -44,21 +46,29 @@ DEFAULTS: dict[str, Default] = {
     "a2c": Default(
         n_envs=16,
         deterministic=False,
-        hyperparameters={"n_steps": 16, "gamma": 0.99, "ent_coef": 0.01, "policy_kwargs": {"net_arch": [64, 64]}},
+        hyperparameters={
+            "n_steps": 16,
+            "learning_rate": 2e-3,
+            "gamma": 0.99,
+            "ent_coef": 0.01,
+            "policy_kwargs": {"net_arch": [64, 64]},
+        },
     ),
     "dqn": Default(
         n_envs=4,
         hyperparameters={
             **_OFF_POLICY,
-            "learning_rate": 1e-3,
-            "gamma": 0.99,
-            "train_freq": 4,
-            "target_update_interval": 1_000,
+            "learning_rate": 5e-4,
+            "gamma": 0.9,  # what an action that does nothing costs is (1 - gamma) V: at 0.99 less than the nets err
+            "train_freq": 1,
+            "tau": 0.005,
+            "target_update_interval": 1,
         },
     ),
-    "sac": Default(hyperparameters={**_OFF_POLICY, "gamma": 0.99}),
-    "td3": Default(hyperparameters={**_OFF_POLICY, "gamma": 0.99}),
-    "ddpg": Default(hyperparameters={**_OFF_POLICY, "gamma": 0.99}),
+    # SB3's entropy bonus begins at 1, beside which a sparse reward is nothing for thousands of steps.
+    "sac": Default(hyperparameters={**_OFF_POLICY, "learning_rate": 1e-3, "gamma": 0.99, "ent_coef": "auto_0.02"}),
+    "td3": Default(noise=0.2, hyperparameters={**_OFF_POLICY, "learning_rate": 1e-3, "gamma": 0.99}),
+    "ddpg": Default(noise=0.2, hyperparameters={**_OFF_POLICY, "learning_rate": 1e-3, "gamma": 0.99}),
 }
 # of sb3_contrib
 DEFAULTS |= {

@@ -20,10 +20,11 @@ from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.logger import Logger
 from stable_baselines3.common.monitor import Monitor
+from stable_baselines3.common.noise import NormalActionNoise
 from stable_baselines3.common.preprocessing import is_image_space
 from stable_baselines3.common.vec_env import DummyVecEnv, VecEnv
 
-from reward_envs.agents.plan import Plan, make
+from reward_envs.agents.plan import DEFAULTS, Plan, make
 from reward_envs.registration import engine_of, sb3_vec
 from reward_envs.wrappers.adapters.sb3_record import VecRecorder
 from reward_envs.wrappers.adapters.sb3_train import algorithm_class, sb3
@@ -138,6 +139,9 @@ def _build(
     cls = algorithm_class(plan.algo)
     venv, kwargs = sb3(_vector(plan.env, plan.n_envs), method, cls, gamma=plan.gamma, seed=reward_seed)
     settings = {**copy.deepcopy(dict(plan.hyperparameters)), **kwargs}  # SB3 writes into the dicts it is given
+    if (spread := DEFAULTS[plan.algo.lower()].noise) and "action_noise" not in settings:
+        shape = venv.action_space.shape or ()
+        settings["action_noise"] = NormalActionNoise(np.zeros(shape), np.full(shape, spread))
     if _masked(cls) and not venv.has_attr("action_masks"):
         raise RewardError(f"{cls.__name__} asks the environment for action_masks(), which {plan.env} lacks: take ppo.")
     try:
@@ -268,7 +272,8 @@ class _Watch(BaseCallback):
 
 def _vector(env_id: str, n: int) -> VecEnv:
     if engine_of(env_id):
-        return sb3_vec(env_id, n)
+        venv: VecEnv = sb3_vec(env_id, n)
+        return venv
     return DummyVecEnv([lambda: Monitor(make(env_id))] * n)
 
 
