@@ -15,6 +15,8 @@ from stable_baselines3.common.logger import Logger, configure
 from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import SubprocVecEnv, VecMonitor, VecNormalize
 
+from reward_envs.grid import sb3_vec
+from reward_envs.grid.env import FlatView
 from reward_envs.wrappers import (
     RewardError,
     RewardLogCallback,
@@ -106,6 +108,16 @@ def test_normalised_observations_are_evaluated_with_the_statistics_of_training()
     assert 7.0 < callback.last_mean_reward < 10.0  # the task's return, neither times 10 nor normalised
     with pytest.raises(RewardError, match="evaluate on VecNormalize"):
         model.learn(48, callback=TrueRewardEvalCallback(cartpole(), eval_freq=16))
+
+
+@pytest.mark.parametrize("many", [False, True])
+def test_rewards_that_the_task_hides_count(many: bool) -> None:
+    name = "reward_envs/Monitored-v0"
+    bare = sb3_vec(name, 2, seed=0) if many else FlatView(gym.make(name))
+    callback = TrueRewardEvalCallback(bare, n_eval_episodes=2, eval_freq=16)
+    model = PPO("MlpPolicy", sb3_vec("reward_envs/Empty-8x8-v0", 2, seed=1), **SMALL)
+    model.learn(64, callback=callback)
+    assert np.isfinite(callback.last_mean_reward)
 
 
 def test_threshold_stops_on_the_task() -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import warnings
 from copy import deepcopy
 from typing import Any, cast
 
 import gymnasium as gym
+import numpy as np
 from stable_baselines3.common.callbacks import BaseCallback, EvalCallback
 from stable_baselines3.common.logger import (
     Figure,
@@ -18,7 +20,15 @@ from stable_baselines3.common.logger import (
     filter_excluded_keys,
 )
 from stable_baselines3.common.monitor import Monitor
-from stable_baselines3.common.vec_env import DummyVecEnv, VecEnv, VecMonitor, is_vecenv_wrapped, unwrap_vec_normalize
+from stable_baselines3.common.vec_env import (
+    DummyVecEnv,
+    VecEnv,
+    VecEnvWrapper,
+    VecMonitor,
+    is_vecenv_wrapped,
+    unwrap_vec_normalize,
+)
+from stable_baselines3.common.vec_env.base_vec_env import VecEnvStepReturn
 
 from reward_envs.wrappers.adapters.env import RewardWrapper
 from reward_envs.wrappers.adapters.log import RewardLog, wandb_sink
@@ -48,6 +58,8 @@ class TrueRewardEvalCallback(EvalCallback):
         Steps of the vector between evaluations, hence `eval_freq * n_envs` rows.
     callback_on_new_best, callback_after_eval
         As of EvalCallback, such as StopTrainingOnRewardThreshold.
+
+    Where the task hides rewards (`info["true_reward"]`), the whole counts.
 
     Raises RewardError where a reward method lies deeper in `eval_env`, and where VecNormalize has no statistics below.
 
@@ -120,9 +132,18 @@ def _bare(env: gym.Env[Any, Any] | VecEnv) -> VecEnv:
             "the evaluation environment pays a reward method: evaluate on the bare environment, made without "
             "reward=..., with_reward, VecReward or sb3()."
         )
+    return _with_statistics(env)
+
+
+def _with_statistics(env: gym.Env[Any, Any] | VecEnv) -> VecEnv:
     if not isinstance(env, VecEnv):
         single = env if "Monitor" in names_of(env) else Monitor(env)
-        return DummyVecEnv([lambda: single])
+        env = DummyVecEnv([lambda: single])
+    env.reset()
+    if any("true_reward" in info for info in env.reset_infos):
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message=".*already wrapped with a `Monitor`")  # which sees what is hidden
+            return VecMonitor(_TrueReward(env))
     if is_vecenv_wrapped(env, VecMonitor) or all(env.env_is_wrapped(cast(Any, Monitor))):
         return env
     if unwrap_vec_normalize(env) is not None:
@@ -131,6 +152,17 @@ def _bare(env: gym.Env[Any, Any] | VecEnv) -> VecEnv:
             "Monitor (make_vec_env does), or the vector in VecMonitor, before VecNormalize."
         )
     return VecMonitor(env)
+
+
+class _TrueReward(VecEnvWrapper):
+    """Pays the reward by which an agent is judged where the task hides some of it: `info["true_reward"]`."""
+
+    def reset(self) -> Any:
+        return self.venv.reset()
+
+    def step_wait(self) -> VecEnvStepReturn:
+        obs, _, dones, infos = self.venv.step_wait()
+        return obs, np.array([info["true_reward"] for info in infos], np.float32), dones, infos
 
 
 class RewardLogCallback(BaseCallback):
