@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -203,3 +204,15 @@ def linear_solve(transition: Any, reward: Any, terminal: Any, gamma: float, poli
     p = np.einsum("ka,kas->ks", policy, transition) * alive[:, None] * alive[None]
     r = np.einsum("ka,kas,kas->k", policy, transition, reward) * alive
     return np.linalg.solve(np.eye(len(p)) - gamma * p, r)
+
+
+def smoothed(values: Any, order: Any, first: Any, weight: Callable[[int], float]) -> list[float]:
+    """Every pair of rows of a segment, one by one."""
+    out = [0.0] * len(values)
+    for begin, end in itertools.pairwise(first):
+        rows = [int(r) for r in order[begin:end]]
+        for i, source in enumerate(rows):
+            share = [weight(t - i) for t in range(len(rows))]
+            for t, target in enumerate(rows):
+                out[target] += float(values[source]) * share[t] / sum(share)
+    return out

@@ -220,3 +220,39 @@ def hold_until_end(
             elapsed[s] = 0
         else:
             out[i] = 0.0
+
+
+@kernel
+def smoothed(
+    values: NDArray[np.float64],
+    order: NDArray[np.int64],
+    first: NDArray[np.int64],
+    weights: NDArray[np.float64],
+    out: NDArray[np.float64],
+) -> None:
+    """Each value, spread over the rows around it in its segment; what it spreads adds up to what it was.
+
+    Parameters
+    ----------
+    values : float64[N]
+    order : int64[N]
+        Rows by segment, and in time within each.
+    first : int64[n + 1]
+        Where in `order` each segment begins; the last entry is N.
+    weights : float64[2 L + 1]
+        Of the offsets -L .. L from the source.
+    out : float64[N], zeros, written
+    """
+    reach = len(weights) // 2
+    for segment in range(len(first) - 1):
+        begin, end = first[segment], first[segment + 1]
+        for i in range(begin, end):
+            value = values[order[i]]
+            if value == 0.0:
+                continue
+            low, high = max(begin, i - reach), min(end, i + reach + 1)
+            total = 0.0
+            for j in range(low, high):
+                total += weights[j - i + reach]
+            for j in range(low, high):
+                out[order[j]] += value * weights[j - i + reach] / total
