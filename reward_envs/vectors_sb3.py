@@ -19,6 +19,8 @@ class RowsVecEnv(Moved, VecEnv):
     A family calls `_set_up` once its engine stands, and writes the methods of `Moved`.
     """
 
+    alike = True  # one object answers for all worlds
+
     def _set_up(
         self,
         observation: spaces.Space[Any],

@@ -44,9 +44,9 @@ class _Goals(Moved):
         return self.bodies.asked
 
     @property
-    def relabel_info(self) -> tuple[str, ...]:
-        """Columns of info that `compute_reward` reads: what had been reached before the step, and the gain aside."""
-        return ("was", "aside") if self._dense and self.task.goal_size else ()
+    def relabel_info(self) -> dict[str, tuple[int, ...]]:
+        """Columns of info that `compute_reward` reads, and their shapes: what had been reached, and the gain aside."""
+        return {"was": (self.task.goal_size,), "aside": ()} if self._dense and self.task.goal_size else {}
 
     def request_hooks(self, hooks: Iterable[str]) -> None:
         """Give these hooks in `info` from the next reset on; they add to those asked for before."""
@@ -54,13 +54,18 @@ class _Goals(Moved):
 
     def compute_reward(self, achieved_goal: Any, desired_goal: Any, info: Any) -> Any:
         """float64[...]: the reward of reaching `achieved_goal` where `desired_goal` was asked."""
-        success = self.task.near(achieved_goal, desired_goal)
-        was, aside = (_column(info, name) for name in ("was", "aside")) if self._dense else (None, None)
-        return self.task.pay(success, achieved_goal, desired_goal, was, aside)
+        return self.compute_goal(achieved_goal, desired_goal, info)[0]
 
     def compute_terminated(self, achieved_goal: Any, desired_goal: Any, info: Any) -> Any:
         """bool[...]: whether reaching `achieved_goal` ends the episode."""
-        return self.task.near(achieved_goal, desired_goal) & self.task.ends_on_success
+        return self.compute_goal(achieved_goal, desired_goal, info)[1]
+
+    def compute_goal(self, achieved_goal: Any, desired_goal: Any, info: Any) -> tuple[Any, Any]:
+        """Both at once: (reward float64[...], terminated bool[...])."""
+        success = self.task.near(achieved_goal, desired_goal)
+        was, aside = (_column(info, name) for name in ("was", "aside")) if self._dense else (None, None)
+        paid = self.task.pay(success, achieved_goal, desired_goal, was, aside)
+        return paid, success & self.task.ends_on_success
 
     def compute_truncated(self, achieved_goal: Any, desired_goal: Any, info: Any) -> Any:
         """bool[...]: no goal truncates; the step counter does."""

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from reward_envs.card import Card
 from reward_envs.hooks import check_reward_mode
+from reward_envs.kernels.goals import distances
 
 if TYPE_CHECKING:
     from reward_envs.control.engine import Bodies
@@ -111,7 +112,12 @@ class ControlTask:
 
     def gap(self, achieved: Any, desired: Any) -> Any:
         """float64[...]: the distance left, m."""
-        return np.linalg.norm(np.subtract(achieved, desired), axis=-1)
+        achieved, desired = np.asarray(achieved, np.float64), np.asarray(desired, np.float64)
+        if achieved.shape != desired.shape:
+            achieved, desired = np.broadcast_arrays(achieved, desired)
+        out = np.empty(achieved.shape[:-1])
+        distances(achieved.reshape(-1, self.goal_size), desired.reshape(-1, self.goal_size), out.reshape(-1))
+        return out[()]
 
     def closeness(self, achieved: Any, desired: Any) -> Any:
         """float64[...]: of which the dense reward pays the gain."""

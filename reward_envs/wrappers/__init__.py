@@ -37,6 +37,7 @@ _PUBLIC = {
     "with_reward": "adapters.place",
     "sb3": "adapters.sb3_train",
     "RewardRolloutBuffer": "adapters.sb3_rollout",
+    "HindsightReplayBuffer": "adapters.sb3_hindsight",
     "RewardReplayBuffer": "adapters.sb3_replay",
     "TrueRewardEvalCallback": "adapters.sb3_evaluate",
     "RewardLogCallback": "adapters.sb3_evaluate",

@@ -141,7 +141,7 @@ class RewardReplayBuffer(ReplayBuffer):
                 f"at an episode's end: leave it out."
             )
         if self._anew and not self._extra:
-            seen = _as_played(obs, recorder.observation_space)
+            seen = as_played(obs, recorder.observation_space)
             map_tree(lambda a, b: _check_same(a, b), seen, rows.obs)
             columns = self._extra_columns(recorder, rows)
             self._extra = map_tree(lambda a: np.zeros((self.buffer_size, *a.shape), a.dtype), columns)
@@ -231,8 +231,8 @@ class RewardReplayBuffer(ReplayBuffer):
         extra = map_tree(lambda a: a[at], self._extra)
         batch = Batch(
             **extra,
-            obs=_as_played(obs, space),
-            next_obs=_as_played(next_obs, space),
+            obs=as_played(obs, space),
+            next_obs=as_played(next_obs, space),
             action=_unscaled(self.actions[at], self.action_space),
             truncated=(self.dones[at] > 0) & ~extra["terminated"],
             stream=at[1],
@@ -261,11 +261,11 @@ def _ages(term: Method, spec: Spec) -> bool:
     return not remembers and (term.scope is Scope.BATCH or (learns and term.scope is Scope.STEP))
 
 
-def _as_played(stored: Tree, space: spaces.Space[Any]) -> Tree:
+def as_played(stored: Tree, space: spaces.Space[Any]) -> Tree:
     """Stored observations [N, ...] in the shape that the environment gave: SB3 stores images with channels first, and a
     Discrete observation as [N, 1]."""
     if isinstance(space, spaces.Dict):
-        return {k: _as_played(stored[k], space[k]) for k in space.spaces}
+        return {k: as_played(stored[k], space[k]) for k in space.spaces}
     shape, got = space.shape or (), stored.shape[1:]
     if got != shape and len(shape) == 3 and got == (shape[2], *shape[:2]):
         return np.moveaxis(stored, 1, -1)

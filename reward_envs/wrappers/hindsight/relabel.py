@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from reward_envs.wrappers.batch import Batch, Int, Tree, map_tree
 from reward_envs.wrappers.core import Relabel, resolve
 from reward_envs.wrappers.errors import RewardError
+from reward_envs.wrappers.hindsight.goals import GoalFunction
 from reward_envs.wrappers.registry import register
 
 # With the rows sorted by episode and step: where the goal of the row at place `at` may come from, as [low, high).
@@ -22,9 +22,6 @@ STRATEGIES: dict[str, Callable[[Int, Int, Int], tuple[Int, Int]]] = {
     "episode": lambda at, first, last: (first, last + 1),
     "random": lambda at, first, last: (np.zeros_like(at), np.full_like(at, len(at))),
 }
-
-# What a function of one row may raise when it gets two.
-NOT_OF_MANY = (ArithmeticError, AssertionError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
 
 
 @register(
@@ -107,15 +104,18 @@ class Hindsight(Relabel):
         goals = map_tree(lambda a: a[source], reached)
         for obs in (new.obs, new.next_obs):
             obs["desired_goal"] = map_tree(np.copy, goals)
-        given = (new.next_obs["achieved_goal"], goals, new.next_info)
-        new.reward = self._answers(self.compute_reward, given, len(new)).astype(np.float64)
+        given = (new.next_obs["achieved_goal"], goals, new.next_info, len(new))
+        new.reward = self._ask(self.compute_reward)(*given).astype(np.float64)
         new.known = np.ones(len(new), dtype=np.bool_)
         if self.compute_terminated is not None:
-            new.terminated = self._answers(self.compute_terminated, given, len(new)).astype(np.bool_)
+            new.terminated = self._ask(self.compute_terminated)(*given).astype(np.bool_)
         if n:
             new.episode += np.repeat(np.arange(1, self.k + 1), n) * (np.ptp(batch.episode) + 1)
         new.info, new.next_info = ({h: hooks[h] for h in self.keep} for hooks in (new.info, new.next_info))
         return new
+
+    def _ask(self, function: str | Callable[..., Any]) -> GoalFunction:
+        return GoalFunction(resolve(function, self), self.label)
 
     def _reached(self, batch: Batch) -> Tree:
         for obs in (batch.obs, batch.next_obs):
@@ -145,20 +145,6 @@ class Hindsight(Relabel):
         sources[:, order] = order[rng.integers(low, high, size=sources.shape)] if len(order) else 0
         return sources
 
-    def _answers(self, function: str | Callable[..., Any], given: tuple[Tree, ...], n: int) -> NDArray[Any]:
-        f = resolve(function, self)
-        if n and _takes_many(f, given, n):
-            answers = np.asarray(f(*given))
-        else:
-            answers = np.array([f(*_rows(given, i)) for i in range(n)])
-        if n and (answers.shape != (n,) or answers.dtype.kind not in "biuf" or not np.isfinite(answers).all()):
-            what = getattr(f, "__name__", type(f).__name__)
-            raise RewardError(
-                f"{self.label}: {what} gave {answers.dtype} of shape {answers.shape} for {n} rows: one finite number a "
-                f"row, shape [{n}]."
-            )
-        return answers
-
 
 def goals_of(env: Any) -> dict[str, Any]:
     """The goal functions of an environment, as fields: `Hindsight(k=4, **goals_of(env))`.
@@ -173,22 +159,3 @@ def goals_of(env: Any) -> dict[str, Any]:
             f"another goal would have paid: hindsight needs a goal environment."
         )
     return {"compute_reward": inner.compute_reward, "compute_terminated": getattr(inner, "compute_terminated", None)}
-
-
-def _rows(given: tuple[Tree, ...], index: Any) -> tuple[Tree, ...]:
-    rows: tuple[Tree, ...] = map_tree(lambda a: a[index], given)
-    return rows
-
-
-def _takes_many(f: Callable[..., Any], given: tuple[Tree, ...], n: int) -> bool:
-    """Whether f answers two rows with two answers, those of either row alone. A function of one row may well answer
-    two, with their sum over the wrong axis or with one number for both."""
-    two = np.array([0, n - 1])
-    try:
-        answers = np.asarray(f(*_rows(given, two)))
-        if answers.shape != (2,):
-            return False
-        alone = [np.asarray(f(*_rows(given, two[i : i + 1]))) for i in range(2)]
-    except NOT_OF_MANY:  # the loop that follows raises what is really wrong
-        return False
-    return all(a.shape == (1,) for a in alone) and bool(np.allclose(answers, np.concatenate(alone), equal_nan=True))
