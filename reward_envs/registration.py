@@ -59,7 +59,9 @@ def _grid(name: str, **more: Any) -> Row:
     return Row("grid.tasks:grid_env", {"task": f"{name}-v0"}, "grid.tasks:grid_vector", **more)
 
 
-_CONTROL = "PointReach"  # those of control.tasks.TASKS
+_CONTROL = """
+    PointReach PointMaze-UMaze PointMaze-Medium PointMaze-Large
+"""  # those of control.tasks.TASKS
 
 
 def _control(name: str, **more: Any) -> Row:

@@ -5,10 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from reward_envs.control.env import ControlEnv, ControlVector
+from reward_envs.control.mazes import PointMazeLarge, PointMazeMedium, PointMazeUMaze
 from reward_envs.control.point_reach import PointReach
 from reward_envs.control.task import ControlTask
 
-TASKS: dict[str, type[ControlTask]] = {"PointReach-v0": PointReach}
+TASKS: dict[str, type[ControlTask]] = {
+    "PointReach-v0": PointReach,
+    "PointMaze-UMaze-v0": PointMazeUMaze,
+    "PointMaze-Medium-v0": PointMazeMedium,
+    "PointMaze-Large-v0": PointMazeLarge,
+}
 _OF_ENVIRONMENTS = ("hooks", "render_mode", "autoreset_mode", "threads", "seed")
 
 
