@@ -60,7 +60,7 @@ def _grid(name: str, **more: Any) -> Row:
 
 
 _CONTROL = """
-    PointReach PointMaze-UMaze PointMaze-Medium PointMaze-Large
+    PointReach CartPoleSwingUp PointMaze-UMaze PointMaze-Medium PointMaze-Large
 """  # those of control.tasks.TASKS
 
 

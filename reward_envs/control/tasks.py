@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from reward_envs.control.cartpole import CartPoleSwingUp
 from reward_envs.control.env import ControlEnv, ControlVector
 from reward_envs.control.mazes import PointMazeLarge, PointMazeMedium, PointMazeUMaze
 from reward_envs.control.point_reach import PointReach
@@ -11,6 +12,7 @@ from reward_envs.control.task import ControlTask
 
 TASKS: dict[str, type[ControlTask]] = {
     "PointReach-v0": PointReach,
+    "CartPoleSwingUp-v0": CartPoleSwingUp,
     "PointMaze-UMaze-v0": PointMazeUMaze,
     "PointMaze-Medium-v0": PointMazeMedium,
     "PointMaze-Large-v0": PointMazeLarge,
