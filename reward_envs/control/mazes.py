@@ -64,6 +64,17 @@ class MazeTask(ControlTask):
             raise ValueError(f"tolerance={tolerance}: the longest way in this maze is {self.walls.span:.2f} m.")
         self.goal_low, self.goal_high = -self.walls.half, self.walls.half
 
+    def model(self) -> Any:
+        import mujoco
+
+        x, y = self.walls.half
+        height, tilt = 1.15 * max(x, y) / math.tan(math.pi / 8), 0.2
+        camera = f'<camera name="above" pos="0 {-tilt * height} {height}" xyaxes="1 0 0 0 1 {tilt}"/>'
+        walls = self.walls.geoms(0.4 * self.cell)
+        return mujoco.MjModel.from_xml_string(
+            self.xml.format(camera=camera, x=x, y=y, tolerance=self.tolerance, walls=walls)
+        )
+
     def places(self, rng: np.random.Generator) -> tuple[Float, Float]:
         """A place to begin and a goal, each uniform around the centre of a uniform free cell, `apart` or more."""
         free = self.walls.free
@@ -118,7 +129,7 @@ class PointMaze(MazeTask):
     <default class="wall"><geom type="box" rgba="0.42 0.47 0.55 1"/></default>
   </default>
   <worldbody>
-    <camera name="above" pos="0 {back} {height}" xyaxes="1 0 0 0 {up} {tilt}"/>
+    {camera}
     <geom name="floor" type="plane" size="{x} {y} 0.1" rgba="0.93 0.93 0.9 1" contype="0" conaffinity="0"/>
     <body name="goal" mocap="true" pos="0 0 0.01">
       <geom type="cylinder" size="{tolerance} 0.01" rgba="0.1 0.65 0.3 0.8" contype="0" conaffinity="0"/>
@@ -139,16 +150,6 @@ class PointMaze(MazeTask):
     top_speed = 5.0  # m/s, along each axis, at the beginning of a step
     mass = 4 / 3 * math.pi * 0.1**3 * 1000  # kg
     step_length = math.sqrt(2) * (top_speed + 100 / mass * 0.01) * 0.01  # a force still adds to the top speed
-
-    def model(self) -> Any:
-        import mujoco
-
-        x, y = self.walls.half
-        height, tilt = 1.15 * max(x, y) / math.tan(math.pi / 8), 0.2
-        numbers = {"x": x, "y": y, "height": height, "back": -tilt * height, "up": 1.0, "tilt": tilt}
-        return mujoco.MjModel.from_xml_string(
-            self.xml.format(**numbers, tolerance=self.tolerance, walls=self.walls.geoms(0.4))
-        )
 
     def draw(self, rng: np.random.Generator) -> tuple[Float, Float, Float]:
         place, goal = self.places(rng)

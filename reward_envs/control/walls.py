@@ -46,6 +46,8 @@ class Walls:
         Rows of 1 for wall and 0 for free, from the top.
     cell
         Length of a cell's side, m.
+    clearance
+        How far ways keep from the walls, m, less than half a cell; more than 0 plans for a body of some width.
 
     Raises ValueError, with the reason, for a map that is no rectangle of 0 and 1, that is not closed all around, or in
     which some free cell cannot be reached from another.
@@ -57,7 +59,7 @@ class Walls:
     1.118033988749895
     """
 
-    def __init__(self, maze_map: Sequence[str], cell: float) -> None:
+    def __init__(self, maze_map: Sequence[str], cell: float, clearance: float = 0.0) -> None:
         self.map, self.cell = tuple(maze_map), cell
         wall = _parsed(self.map)
         self.shape: tuple[int, int] = wall.shape
@@ -65,11 +67,8 @@ class Walls:
         self.half = np.array([columns, rows]) * cell / 2
         self.free = self.centre(np.argwhere(~wall))
         self.boxes = np.array([self._box(*run) for run in _runs(wall)])
-        around = wall[:-1, :-1] * 1 + wall[1:, :-1] + wall[:-1, 1:] + wall[1:, 1:]
-        pinch = (around == 2) & (wall[:-1, :-1] == wall[1:, 1:])
-        self.corners = self._vertices(around == 1)
-        plugs = self._vertices(pinch)
-        slack = SLACK * cell * np.array([1.0, 1.0, -1.0, -1.0])
+        self.corners, plugs = self._vertices(wall, clearance)
+        slack = (SLACK * cell - clearance) * np.array([1.0, 1.0, -1.0, -1.0])
         self._solid = np.concatenate([self.boxes + slack, np.hstack([plugs - PINCH * cell, plugs + PINCH * cell])])
         self._between = np.empty((len(self.corners), len(self.corners)))
         between_corners(self.corners, self._solid, self._between)
@@ -127,8 +126,16 @@ class Walls:
         size = self.cell
         return [left * size - x, y - bottom * size, right * size - x, y - top * size]
 
-    def _vertices(self, at: NDArray[np.bool_]) -> Float:
-        return self.centre(np.argwhere(at) + 0.5)
+    def _vertices(self, wall: NDArray[np.bool_], clearance: float) -> tuple[Float, Float]:
+        """Corners of walls, `clearance` away from them, and the points at which two walls touch."""
+        upper_left, upper_right = wall[:-1, :-1] * 1, wall[:-1, 1:] * 1
+        lower_left, lower_right = wall[1:, :-1] * 1, wall[1:, 1:] * 1
+        around = upper_left + upper_right + lower_left + lower_right
+        single, touching = around == 1, (around == 2) & (upper_left == lower_right)
+        to_right = (upper_left + lower_left - upper_right - lower_right)[single]
+        upwards = (lower_left + lower_right - upper_left - upper_right)[single]
+        corners = self.centre(np.argwhere(single) + 0.5) + clearance * np.column_stack([to_right, upwards])
+        return corners, self.centre(np.argwhere(touching) + 0.5)
 
     def geoms(self, height: float) -> str:
         """The walls in MJCF, `height` m high."""

@@ -17,14 +17,11 @@ from reward_envs.control.walls import LARGE, MEDIUM, U_MAZE, Walls
 from tests import naive
 
 POINTS = ["PointMaze-UMaze-v0", "PointMaze-Medium-v0", "PointMaze-Large-v0"]
-MAZES = POINTS
+ANTS = ["AntMaze-UMaze-v0", "AntMaze-Medium-v0"]
+MAZES = [*POINTS, *ANTS]
 PINCHED = ("11111", "10011", "10101", "10001", "11111")  # walls touch at a corner, and a free ring around one
-WALLS = {
-    "u": Walls(U_MAZE, 1.0),
-    "medium": Walls(MEDIUM, 1.0),
-    "large": Walls(LARGE, 4.0),
-    "pinched": Walls(PINCHED, 1.0),
-}
+MAPS = {"u": (U_MAZE, 1.0), "medium": (MEDIUM, 1.0), "large": (LARGE, 4.0), "pinched": (PINCHED, 1.0)}
+WALLS = {name: Walls(*given) for name, given in MAPS.items()}
 some = st.sampled_from(sorted(WALLS))
 checked = settings(deadline=None, max_examples=60)
 
@@ -92,6 +89,19 @@ def test_a_way_never_leads_between_walls_that_touch() -> None:
     assert not make("PointMaze-UMaze-v0", maze_map=PINCHED).task.near(a, b)
 
 
+@checked
+@given(st.sampled_from(["u", "medium"]), st.integers(0, 2**32 - 1))
+def test_ways_that_keep_clear_are_a_little_longer(name: str, seed: int) -> None:
+    near, wide = WALLS[name], Walls(MAPS[name][0], 1.0, clearance=0.2)
+    rng = np.random.default_rng(seed)
+    a, b = (near.free[rng.integers(len(near.free), size=8)] + rng.uniform(-0.29, 0.29, (8, 2)) for _ in range(2))
+    assert (near.distance(a, b) <= wide.distance(a, b) + 1e-9).all()
+    assert (wide.distance(a, b) <= near.distance(a, b) + 0.4 * 8).all()
+    corner, bends = wide.toward(a, b)
+    np.testing.assert_allclose(clearance(near, corner[bends]), np.hypot(0.2, 0.2))
+    assert np.isinf(wide.distance(near.centre([1, 0.6]), b)).all(), "0.1 m from the wall on the left"
+
+
 def test_a_map_that_is_none_gets_its_reason() -> None:
     for wrong, said in (
         (["111", "1 1", "111"], "of 1 for wall and 0 for free"),
@@ -157,12 +167,46 @@ def test_random_play_fails_and_the_expert_succeeds(name: str) -> None:
         assert terminated and reward == 1.0
 
 
-@pytest.mark.parametrize("name", POINTS)
+@pytest.mark.parametrize("name", ANTS)
+def test_an_ant_fails_at_random_and_its_expert_succeeds(name: str) -> None:
+    n = 8
+    vector = gym.make_vec(f"reward_envs/{name}", n, autoreset_mode=AutoresetMode.DISABLED)
+    vector.reset(seed=0)
+    bodies, won, fastest = vector.unwrapped.bodies, np.zeros(n, bool), 0.0
+    rng = np.random.default_rng(0)
+    for _ in range(60):
+        bodies.step(rng.uniform(-1, 1, (n, 8)))
+        assert not bodies.success.any()
+    vector.reset(seed=0)
+    for _ in range(bodies.task.max_steps):
+        act = np.array([bodies.task.expert(bodies, i) for i in range(n)], np.float64)
+        was = bodies.achieved
+        bodies.step(act, won if won.any() else None)
+        won |= bodies.success
+        fastest = max(fastest, np.linalg.norm(bodies.achieved - was, axis=1).max())
+        if won.all():
+            break
+    assert won.mean() >= 0.75 and fastest < bodies.task.step_length / 2
+
+
+def test_an_ant_walks_where_it_looks_and_stands_on_its_feet() -> None:
+    env = make("AntMaze-UMaze-v0")
+    obs, _ = env.reset(seed=0)
+    for _ in range(20):
+        obs, *_ = env.step(np.zeros(8))
+    assert obs["observation"].shape == (27,)
+    height, _, a, b = obs["observation"][:4]
+    assert 0.4 < height < 0.7 and 1 - 2 * (a * a + b * b) > 0.99
+    targets = env.task.control(env.bodies, np.array([[1.0] * 8]))
+    assert targets.tolist() == [[0.7] * 8]
+
+
+@pytest.mark.parametrize("name", [*POINTS, "AntMaze-UMaze-v0"])
 @pytest.mark.parametrize("mode", ["sparse", "dense"])
 def test_rewards_and_hooks_along_the_way(name: str, mode: str) -> None:
     env = make(name, reward_mode=mode, hooks=("steps_to_go", "progress", "milestones", "caption"))
     task = env.task
-    for seed in range(5):
+    for seed in range(1 if name in ANTS else 5):
         obs, info = env.reset(seed=seed)
         before, rows, infos, paid, over = obs, [], [info], [], False
         while not over:
