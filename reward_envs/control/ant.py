@@ -49,7 +49,7 @@ class AntMaze(MazeTask):
     all of these. `achieved` is the torso's place. A body that has fallen over may go on: an episode ends by success or
     truncates with time.
 
-    `steps_to_go` rests on a top speed of 10 m/s, which is no law of this body: it is four times what the expert reaches.
+    `steps_to_go` rests on a top speed of 10 m/s. That is no law of this body, but four times what the expert reaches.
     """
 
     xml = (
