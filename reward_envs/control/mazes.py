@@ -95,7 +95,7 @@ class MazeTask(ControlTask):
         return np.ceil(np.maximum(0.0, self.distance(achieved, desired) - self.tolerance) / self.step_length)
 
     def steps_max(self) -> float:
-        return float(math.ceil(self.walls.longest / self.step_length))
+        return float(math.ceil((self.walls.longest - self.tolerance) / self.step_length))
 
     def milestones(self, bodies: Bodies) -> Float:
         reached: Bool = self.share(bodies)[:, None] >= SHARES
@@ -138,6 +138,8 @@ class PointMaze(MazeTask):
       <joint name="x" type="slide" axis="1 0 0" damping="1"/>
       <joint name="y" type="slide" axis="0 1 0" damping="1"/>
       <geom type="sphere" size="0.1" density="1000" rgba="0.15 0.35 0.85 1"/>
+      <geom type="cylinder" size="0.2 0.005" pos="0 0 -0.07" mass="0" rgba="0.15 0.35 0.85 0.3" contype="0"
+            conaffinity="0"/>
     </body>
     {walls}
   </worldbody>

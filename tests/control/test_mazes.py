@@ -261,3 +261,20 @@ def test_a_map_of_ones_own_and_words() -> None:
     left = env.task.distance(obs["achieved_goal"], obs["desired_goal"])
     here, there = (f"column {at}, row 1" for at in column)
     assert info["caption"] == f"The ball is in {here}. The goal is in {there}, {left:.1f} m of way from it."
+
+
+@pytest.mark.parametrize("name", MAZES)
+def test_a_picture_shows_walls_agent_and_goal(name: str) -> None:
+    env = make(name, render_mode="rgb_array")
+    env.reset(seed=0)
+    try:
+        picture = env.render().astype(int)
+    except RuntimeError as reason:
+        pytest.skip(str(reason))
+    finally:
+        env.close()
+    assert picture.shape == (480, 480, 3)
+    red, green, blue = np.moveaxis(picture, -1, 0)
+    assert ((green > red + 60) & (green > blue + 40)).sum() > 30, "the goal"
+    assert ((blue > red + 60) & (blue > green + 40)).sum() > 30, "the ball, or the legs"
+    assert (picture.min(axis=-1) > 180).mean() > 0.15 and (picture.max(axis=-1) < 180).mean() > 0.15, "floor and walls"
