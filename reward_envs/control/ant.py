@@ -129,8 +129,12 @@ class AntMaze(MazeTask):
 
 
 class AntMazeUMaze(AntMaze):
+    """AntMaze in a U."""
+
     default_map, horizon = U_MAZE, 700
 
 
 class AntMazeMedium(AntMaze):
+    """AntMaze in a maze of 6 x 6 cells."""
+
     default_map, horizon = MEDIUM, 1000

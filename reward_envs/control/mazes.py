@@ -170,12 +170,18 @@ class PointMaze(MazeTask):
 
 
 class PointMazeUMaze(PointMaze):
+    """PointMaze in a U."""
+
     default_map, horizon = U_MAZE, 300
 
 
 class PointMazeMedium(PointMaze):
+    """PointMaze in a maze of 6 x 6 cells."""
+
     default_map, horizon = MEDIUM, 600
 
 
 class PointMazeLarge(PointMaze):
+    """PointMaze in a maze of 10 x 7 cells."""
+
     default_map, horizon = LARGE, 800

@@ -26,10 +26,8 @@ LARGE = (
     "100100010001",
     "111111111111",
 )
-SLACK, PINCH = (
-    1e-9,
-    1e-6,
-)  # of a cell: how far a line may enter a wall, and the plug between walls that touch at a corner
+SLACK = 1e-9  # of a cell: how far a line may enter a wall
+PINCH = 1e-6  # of a cell: half the side of the plug between two walls that touch at a corner
 
 
 class Walls:
@@ -90,10 +88,11 @@ class Walls:
         return math.floor((self.half[1] - y) / self.cell), math.floor((x + self.half[0]) / self.cell)
 
     def distance(self, a: Any, b: Any) -> Any:
-        """float64[...]: exact length of the shortest way of a point from a to b, float64[..., 2], m.
+        """float64[...]: exact length of the shortest way of a point from a to b, float64[..., 2], m; they broadcast.
 
         inf where there is none, as from inside a wall. A body with an extent may have to go a little farther.
-        Raises ValueError for places that are not finite.
+        Raises ValueError for places that are not finite. Source: Lozano-Perez and Wesley 1979, An Algorithm for
+        Planning Collision-Free Paths Among Polyhedral Obstacles.
         """
         return self._ways(a, b)[0]
 
@@ -110,15 +109,8 @@ class Walls:
         if not np.isfinite(one.sum() + two.sum()):
             raise ValueError("distances are between places with finite coordinates.")
         length, bend = np.empty(len(one)), np.empty(len(one), np.int64)
-        shortest_ways(
-            np.ascontiguousarray(one),
-            np.ascontiguousarray(two),
-            self._solid,
-            self.corners,
-            self._between,
-            length,
-            bend,
-        )
+        one, two = np.ascontiguousarray(one), np.ascontiguousarray(two)
+        shortest_ways(one, two, self._solid, self.corners, self._between, length, bend)
         return length.reshape(shape)[()], bend.reshape(shape)[()], two.reshape(*shape, 2)
 
     def _box(self, top: int, left: int, bottom: int, right: int) -> list[float]:
@@ -149,7 +141,7 @@ class Walls:
 
 def _parsed(rows: tuple[str, ...]) -> NDArray[np.bool_]:
     """bool[rows, columns], or ValueError."""
-    if not rows or any(set(row) - {"0", "1"} or len(row) != len(rows[0]) for row in rows):
+    if not rows or not rows[0] or any(set(row) - {"0", "1"} or len(row) != len(rows[0]) for row in rows):
         raise ValueError(f"maze_map={list(rows)}: it is rows of one length, of 1 for wall and 0 for free.")
     wall = np.array([[sign == "1" for sign in row] for row in rows])
     closed = np.concatenate([wall[0], wall[-1], wall[:, 0], wall[:, -1]])

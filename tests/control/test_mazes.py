@@ -107,6 +107,7 @@ def test_a_map_that_is_none_gets_its_reason() -> None:
         (["111", "1 1", "111"], "of 1 for wall and 0 for free"),
         (["1111", "101", "1111"], "rows of one length"),
         ([], "rows of one length"),
+        (["", ""], "rows of one length"),
         (["1111", "1000", "1111"], "is not closed"),
         (["111", "101", "111"], "no goal can be reached"),
         (["11111", "10101", "11111"], r"cell \(1, 3\) cannot be reached from \(1, 1\)"),
