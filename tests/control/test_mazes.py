@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 from typing import Any
 
 import gymnasium as gym
@@ -13,6 +14,7 @@ from gymnasium.vector import AutoresetMode
 from hypothesis import given, settings
 from stable_baselines3.common.env_checker import check_env as check_env_sb3
 
+from reward_envs.control import walls as walls_module
 from reward_envs.control.walls import LARGE, MEDIUM, U_MAZE, Walls
 from tests import naive
 
@@ -52,6 +54,10 @@ def test_ways_are_those_of_a_fine_grid(rows: tuple[str, ...]) -> None:
         grid = np.array(list(twin.values()))
         assert (exact <= grid + 1e-9).all()
         assert (grid <= 1.014 * exact + 2 / fine).all()
+
+
+def test_the_example_runs() -> None:
+    assert doctest.testmod(walls_module) == doctest.TestResults(failed=0, attempted=3)
 
 
 def test_a_way_that_a_person_can_redo() -> None:
