@@ -15,7 +15,12 @@ IDS = {
     "navix": {"DoorKey-8x8-v0": "Navix-DoorKey-8x8-v0"},
     "xminigrid": {"DoorKey-8x8-v0": "MiniGrid-DoorKey-8x8"},
 }
-PACKAGES = {"envpool": ["envpool"], "navix": ["jax", "navix"], "xminigrid": ["jax", "xminigrid"]}
+PACKAGES = {
+    "envpool": ["envpool"],
+    "navix": ["jax", "navix"],
+    "xminigrid": ["jax", "xminigrid"],
+    "gymnasium-robotics": ["gymnasium-robotics>=1.4,<2", "mujoco>=3.3,<3.12"],
+}
 
 
 def engines(task: str) -> list[str]:

@@ -59,7 +59,10 @@ def _grid(name: str, **more: Any) -> Row:
     return Row("grid.tasks:grid_env", {"task": f"{name}-v0"}, "grid.tasks:grid_vector", **more)
 
 
-_CONTROL = "PointReach"  # those of control.tasks.TASKS
+_CONTROL = """
+    PointReach CartPoleSwingUp PointMaze-UMaze PointMaze-Medium PointMaze-Large
+    AntMaze-UMaze AntMaze-Medium
+"""  # those of control.tasks.TASKS
 
 
 def _control(name: str, **more: Any) -> Row:

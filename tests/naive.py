@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 import itertools
 import math
 from collections import Counter
@@ -216,3 +217,33 @@ def smoothed(values: Any, order: Any, first: Any, weight: Callable[[int], float]
             for t, target in enumerate(rows):
                 out[target] += float(values[source]) * share[t] / sum(share)
     return out
+
+
+# maze
+
+
+def maze_ways(free: Any, start: tuple[int, int], fine: int) -> dict[tuple[int, int], float]:
+    """Ways from one point of a fine grid to all others, in cells, by Dijkstra over 32 directions.
+
+    free[i, j] are the cells, `fine` the points along a cell's side; a point lies in the middle of its square. Ways are
+    at most 1.4 % longer than among all directions, and miss corners by up to a square.
+    """
+    moves = [(a, b) for a in range(-3, 4) for b in range(-3, 4) if math.gcd(a, b) == 1]
+
+    def clear(i: int, j: int, a: int, b: int, aside: float) -> bool:
+        y, x = i + 0.5 - aside * b, j + 0.5 + aside * a
+        along = [((y + a * s / 24) / fine, (x + b * s / 24) / fine) for s in range(25)]
+        return all(free[math.floor(y), math.floor(x)] for y, x in along)
+
+    found: dict[tuple[int, int], float] = {}
+    queue = [(0.0, start)]
+    while queue:
+        length, (i, j) = heapq.heappop(queue)
+        if (i, j) in found:
+            continue
+        found[i, j] = length
+        for a, b in moves:
+            # A way may touch a corner, but not go between two that touch.
+            if (i + a, j + b) not in found and (clear(i, j, a, b, 1e-6) or clear(i, j, a, b, -1e-6)):
+                heapq.heappush(queue, (length + math.hypot(a, b) / fine, (i + a, j + b)))
+    return found

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import update_wrapper
 from typing import Any
 
 import gymnasium as gym
@@ -15,6 +16,21 @@ from reward_envs.control.engine import Bodies
 from reward_envs.control.picture import Pictures
 from reward_envs.control.task import ControlTask, Float
 from reward_envs.vectors import Moved, RowsVector
+
+
+class _OfGoals:
+    """A method that only tasks with goals have: SB3 takes whatever has `compute_reward` for a goal environment."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._function = function
+        update_wrapper(self, function)  # type: ignore[arg-type]
+
+    def __get__(self, env: Any, kind: type) -> Any:
+        if env is None:
+            return self
+        if not env.task.goal_size:
+            raise AttributeError(f"no {self._function.__name__}: this task has no goals.")
+        return self._function.__get__(env)
 
 
 class _Goals(Moved):
@@ -52,14 +68,17 @@ class _Goals(Moved):
         """Give these hooks in `info` from the next reset on; they add to those asked for before."""
         self.bodies.request(hooks)
 
+    @_OfGoals
     def compute_reward(self, achieved_goal: Any, desired_goal: Any, info: Any) -> Any:
         """float64[...]: the reward of reaching `achieved_goal` where `desired_goal` was asked."""
         return self.compute_goal(achieved_goal, desired_goal, info)[0]
 
+    @_OfGoals
     def compute_terminated(self, achieved_goal: Any, desired_goal: Any, info: Any) -> Any:
         """bool[...]: whether reaching `achieved_goal` ends the episode."""
         return self.compute_goal(achieved_goal, desired_goal, info)[1]
 
+    @_OfGoals
     def compute_goal(self, achieved_goal: Any, desired_goal: Any, info: Any) -> tuple[Any, Any]:
         """Both at once: (reward float64[...], terminated bool[...])."""
         success = self.task.near(achieved_goal, desired_goal)
@@ -67,10 +86,12 @@ class _Goals(Moved):
         paid = self.task.pay(success, achieved_goal, desired_goal, was, aside)
         return paid, success & self.task.ends_on_success
 
+    @_OfGoals
     def compute_truncated(self, achieved_goal: Any, desired_goal: Any, info: Any) -> Any:
         """bool[...]: no goal truncates; the step counter does."""
         return np.zeros(np.shape(achieved_goal)[:-1], dtype=np.bool_)
 
+    @_OfGoals
     def compute_potential(self, achieved_goal: Any, desired_goal: Any, info: Any) -> Any:
         """float64[...]: minus the hook `steps_to_go` where `achieved_goal` has been reached."""
         return -self.task.steps(achieved_goal, desired_goal)

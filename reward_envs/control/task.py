@@ -47,8 +47,8 @@ class ControlTask:
     action_size: ClassVar[int]
     observation_size: ClassVar[int]
     goal_size: ClassVar[int] = 2
-    goal_low: ClassVar[float] = -np.inf
-    goal_high: ClassVar[float] = np.inf
+    goal_low: float | Float = -np.inf  # of every goal, or float64[goal_size]
+    goal_high: float | Float = np.inf
     memory: ClassVar[int] = 0  # numbers that a world remembers through its episode
     camera: ClassVar[str] = "above"
     offers: ClassVar[tuple[str, ...]] = ("steps_to_go", "progress", "caption")
@@ -97,7 +97,7 @@ class ControlTask:
         return bodies.qpos[:, : self.goal_size].copy()
 
     def remember(self, bodies: Bodies, rows: NDArray[np.int64]) -> None:
-        """After a step of these worlds: bring `bodies.memory[rows]` up to date."""
+        """After a step of these worlds: bring `bodies.memory[rows]` up to date, and hold limits that MuJoCo has not."""
 
     # rules
 
@@ -111,17 +111,22 @@ class ControlTask:
         return self.gap(achieved, desired) <= self.tolerance
 
     def gap(self, achieved: Any, desired: Any) -> Any:
-        """float64[...]: the distance left, m."""
+        """float64[...]: how far what was reached is from the goal, m."""
         achieved, desired = np.asarray(achieved, np.float64), np.asarray(desired, np.float64)
         if achieved.shape != desired.shape:
             achieved, desired = np.broadcast_arrays(achieved, desired)
         out = np.empty(achieved.shape[:-1])
-        distances(achieved.reshape(-1, self.goal_size), desired.reshape(-1, self.goal_size), out.reshape(-1))
+        rows = out.size, self.goal_size
+        distances(achieved.reshape(rows), desired.reshape(rows), out.reshape(-1))
         return out[()]
+
+    def distance(self, achieved: Any, desired: Any) -> Any:
+        """float64[...]: the length of the way left, m; the gap, unless something is in the way."""
+        return self.gap(achieved, desired)
 
     def closeness(self, achieved: Any, desired: Any) -> Any:
         """float64[...]: of which the dense reward pays the gain."""
-        return -self.gap(achieved, desired)
+        return -self.distance(achieved, desired)
 
     def aside(self, bodies: Bodies) -> Float:
         """float64[N]: what else the dense reward pays the gain of, whatever the goal."""
@@ -151,13 +156,13 @@ class ControlTask:
 
     def share(self, bodies: Bodies) -> Float:
         """How much of the way is done now, float64[N] up to 1; `progress` is the best of the episode."""
-        left = np.maximum(self.gap(bodies.achieved, bodies.goal) - self.tolerance, 0.0)
+        left = np.maximum(self.distance(bodies.achieved, bodies.goal) - self.tolerance, 0.0)
         done: Float = 1.0 - left / bodies.way
         return done
 
     def way(self, bodies: Bodies) -> Float:
         """The whole of it, float64[N] above 0, asked when an episode begins."""
-        whole: Float = np.maximum(self.gap(bodies.achieved, bodies.goal) - self.tolerance, 1e-9)
+        whole: Float = np.maximum(self.distance(bodies.achieved, bodies.goal) - self.tolerance, 1e-9)
         return whole
 
     def milestones(self, bodies: Bodies) -> Float:

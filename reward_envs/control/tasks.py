@@ -4,11 +4,22 @@ from __future__ import annotations
 
 from typing import Any
 
+from reward_envs.control.ant import AntMazeMedium, AntMazeUMaze
+from reward_envs.control.cartpole import CartPoleSwingUp
 from reward_envs.control.env import ControlEnv, ControlVector
+from reward_envs.control.mazes import PointMazeLarge, PointMazeMedium, PointMazeUMaze
 from reward_envs.control.point_reach import PointReach
 from reward_envs.control.task import ControlTask
 
-TASKS: dict[str, type[ControlTask]] = {"PointReach-v0": PointReach}
+TASKS: dict[str, type[ControlTask]] = {
+    "PointReach-v0": PointReach,
+    "CartPoleSwingUp-v0": CartPoleSwingUp,
+    "PointMaze-UMaze-v0": PointMazeUMaze,
+    "PointMaze-Medium-v0": PointMazeMedium,
+    "PointMaze-Large-v0": PointMazeLarge,
+    "AntMaze-UMaze-v0": AntMazeUMaze,
+    "AntMaze-Medium-v0": AntMazeMedium,
+}
 _OF_ENVIRONMENTS = ("hooks", "render_mode", "autoreset_mode", "threads", "seed")
 
 

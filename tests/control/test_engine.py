@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
@@ -117,7 +118,10 @@ def test_it_steps_as_mujoco_does(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_breakdown_leaves_the_world_as_it_was_and_cuts_its_episode(name: str) -> None:
+def test_a_breakdown_leaves_the_world_as_it_was_and_cuts_its_episode(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)  # MuJoCo leaves a log
     vector = gym.make_vec(f"reward_envs/{name}", 3, autoreset_mode=AutoresetMode.DISABLED)
     vector.reset(seed=0)
     bodies = vector.unwrapped.bodies

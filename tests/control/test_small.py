@@ -9,6 +9,7 @@ import gymnasium as gym
 import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
+from gymnasium.vector import AutoresetMode
 
 import reward_envs  # noqa: F401  (enters the ids)
 
@@ -113,6 +114,24 @@ def test_the_goal_contract_is_batched_and_equals_the_step() -> None:
         assert reward == task.compute_reward(obs["achieved_goal"], obs["desired_goal"], info)
         assert terminated == task.compute_terminated(obs["achieved_goal"], obs["desired_goal"], info)
         over = terminated or truncated
+
+
+@pytest.mark.parametrize("mode", list(AutoresetMode))
+def test_a_vector_of_cars_begins_anew_in_every_mode(mode: AutoresetMode) -> None:
+    envs = gym.make_vec("reward_envs/MountainCar-v0", 2, autoreset_mode=mode, max_steps=3, hooks=("steps_to_go",))
+    first, _ = envs.reset(seed=0)
+    for _ in range(3):
+        obs, _, _, truncated, infos = envs.step(np.array([2, 2]))
+    assert truncated.all() and infos["steps_to_go"].shape == (2,)
+    if mode is AutoresetMode.SAME_STEP:
+        assert (infos["final_obs"][0] != obs[0]).any() and (obs[:, 1] == 0).all()
+    elif mode is AutoresetMode.NEXT_STEP:
+        obs, reward, _, truncated, _ = envs.step(np.array([2, 2]))
+        assert (obs[:, 1] == 0).all() and not reward.any() and not truncated.any()
+    else:
+        obs, _ = envs.reset(options={"reset_mask": np.array([True, False])})
+        assert obs[0, 1] == 0 != obs[1, 1]
+    assert first.shape == obs.shape
 
 
 @pytest.mark.parametrize("name", IDS)
