@@ -95,11 +95,11 @@ def buffer(size: int = 60, n: int = 1, cls: Any = HindsightReplayBuffer, make: A
     return cls(size, venv.observation_space, venv.action_space, venv, device="cpu", n_envs=n, **kwargs)
 
 
-def play(into: Any, lengths: list[list[int]], end: str = "truncated") -> None:
+def play(into: Any, lengths: list[list[int]], end: str = "truncated", steps: int | None = None) -> None:
     """Add episodes of these lengths, of each environment; states are 1000 env + 100 episode + step."""
     n = len(lengths)
     place = [(0, 0)] * n
-    for _ in range(sum(lengths[0])):
+    for _ in range(sum(lengths[0]) if steps is None else steps):
         obs, nxt = (np.zeros((n, 1)) for _ in range(2))
         done, infos = np.zeros(n, bool), []
         for env, (episode, step) in enumerate(place):
@@ -264,6 +264,28 @@ def play_one(into: Any, place: list[tuple[int, int]], lengths: list[list[int]], 
     into.add(seen, then, np.zeros((2, 1)), np.zeros(2), done, [{"TimeLimit.truncated": bool(d)} for d in done])
     for e, (i, s) in enumerate(place):
         place[e] = (i + 1, 0) if done[e] else (i, s + 1)
+
+
+def test_a_reset_in_mid_episode_ends_it_without_an_end() -> None:
+    """No goal of the new episode goes to rows of the old one, and the learner bootstraps beyond the old one's last."""
+    replay = buffer(n=2)
+    play(replay, [[2, 9], [11]], steps=5)  # the second environment goes on where it stood
+    seen = {name: np.array([[2000.0], [1005.0]]) for name in ("observation", "achieved_goal")}
+    seen["desired_goal"] = np.full((2, 1), -7.0)
+    replay.add(seen, seen, np.zeros((2, 1)), np.zeros(2), np.zeros(2, bool), [{}] * 2)
+    assert replay._steps.tolist() == [1, 6] and replay._valid == 5
+    assert replay.ep_length[:6, 0].tolist() == [2, 2, 3, 3, 3, 0] and not replay.ep_length[:, 1].any()
+    sample = replay.sample(300)
+    assert set(numbers(sample.observations["desired_goal"])) == {-7.0, 1.0, 2.0, 101.0, 102.0, 103.0}
+    new = virtual(sample)
+    assert (numbers(sample.dones)[~new] == 0).all()
+
+
+def test_learning_twice_mixes_no_episodes() -> None:
+    """SB3 resets the environment when it learns anew, in mid-episode and without telling the buffer."""
+    model = trained(SAC, "reward_envs/PointReach-v0", 70, learning_starts=1000)
+    model.learn(70)
+    assert model.replay_buffer.ep_length[:140, 0].tolist() == [50] * 50 + [20] * 20 + [50] * 50 + [0] * 20
 
 
 def test_few_finished_rows_among_many_are_found() -> None:
@@ -507,11 +529,34 @@ def test_what_cannot_be_gets_a_sentence() -> None:
         play(replay, [[3, 5]], end)
         with pytest.raises(RewardError, match=said):
             replay.sample(10)
+    with pytest.raises(RewardError, match="SB3's buffers carry only arrays of numbers"):
+        HindsightReplayBuffer(8, words(), Line.action_space, DummyVecEnv([Line]))
+    with pytest.raises(RewardError, match="relabel_info = {'name': shape}"):
+        buffer(copy_info_dict=True)
+
+    class Told(Line):
+        relabel_info = {"was": ()}  # noqa: RUF012
+
+    with pytest.raises(RewardError, match=r"reads info\['was'\], and this step has none; it has TimeLimit"):
+        play(buffer(make=Told), [[1]])
+
+    class Both(Line):
+        def compute_goal(self, achieved: Any, desired: Any, info: Any) -> Any:
+            return np.full(len(achieved), np.nan), np.zeros(len(achieved), bool)
+
+    replay = buffer(make=Both)
+    play(replay, [[3, 5]])
+    with pytest.raises(RewardError, match="compute_goal gave float64 .* one finite number a row"):
+        replay.sample(10)
     replay = buffer(make=Endless, compute_terminated=lambda a, d, i: (a == d)[..., 0])
     play(replay, [[3, 5]], "terminated")
     sample = replay.sample(100)
     new = virtual(sample)
     np.testing.assert_array_equal(numbers(sample.dones)[new], numbers(sample.rewards)[new])
+
+
+def words() -> spaces.Dict:
+    return spaces.Dict({"achieved_goal": spaces.Text(5), "desired_goal": spaces.Text(5)})
 
 
 def test_kernels_equal_their_twins() -> None:
