@@ -23,6 +23,8 @@ FINAL: Final = 1
 EPISODE: Final = 2
 NOT_FINITE: Final = -1
 TOO_LONG: Final = -2
+CACHE_LINE: Final = 64  # bytes
+TOGETHER: Final = 24  # rows whose memory is waited for together
 
 
 @kernel
@@ -166,8 +168,11 @@ def draw_goals(
 
 
 @kernel
-def gather(rows: Words, index: Int64, goal: Int64, parts: Int64, out: Words) -> None:
+def gather(rows: Words, index: Int64, goal: Int64, parts: Int64, out: Words) -> np.uint64:
     """Copy the parts of the drawn rows into blocks of `out`, one block a part.
+
+    A big buffer lies in main memory, and a row that is drawn is far from the one before. So a few rows are touched
+    before they are copied: what they wait for, they wait for together.
 
     Parameters
     ----------
@@ -181,10 +186,38 @@ def gather(rows: Words, index: Int64, goal: Int64, parts: Int64, out: Words) -> 
         Of each part, in words: where it lies in a row, how long it is, where its block begins in `out`, and where in
         the goal's row the new goal lies, -1 where the part is no goal.
     out : words[...], written
+
+    Returns
+    -------
+    Nothing of meaning: without a result, the compiler would leave out what only touches.
     """
-    real = len(index) - len(goal)
-    wide, flat = np.uint64(rows.shape[1]), rows.reshape(-1)
-    for b in range(len(index)):
+    touched, flat = np.uint64(0), rows.reshape(-1)
+    for begin in range(0, len(index), TOGETHER):
+        end = min(begin + TOGETHER, len(index))
+        touched ^= _touch(rows, flat, index, goal, parts, begin, end)
+        _copy(rows, flat, index, goal, parts, out, begin, end)
+    return touched
+
+
+@kernel
+def _touch(rows: Words, flat: Words, index: Int64, goal: Int64, parts: Int64, begin: int, end: int) -> np.uint64:
+    """Read a word of each cache line that `_copy` will read."""
+    real, touched = len(index) - len(goal), np.uint64(0)
+    wide, line = np.uint64(rows.shape[1]), np.uint64(CACHE_LINE // rows.itemsize)
+    achieved = np.uint64(max(parts[:, 3].max(), 0))
+    for b in range(begin, end):
+        row = np.uint64(index[b]) * wide
+        for i in range(np.uint64(0), wide, line):
+            touched ^= np.uint64(flat[row + i])
+        if b >= real:
+            touched ^= np.uint64(flat[np.uint64(goal[b - real]) * wide + achieved])
+    return touched
+
+
+@kernel
+def _copy(rows: Words, flat: Words, index: Int64, goal: Int64, parts: Int64, out: Words, begin: int, end: int) -> None:
+    real, wide = len(index) - len(goal), np.uint64(rows.shape[1])
+    for b in range(begin, end):
         row = np.uint64(index[b]) * wide
         other = np.uint64(goal[b - real]) * wide if b >= real else row
         for p in range(len(parts)):

@@ -31,7 +31,6 @@ STRATEGIES = {"future": k.FUTURE, "final": k.FINAL, "episode": k.EPISODE, "rando
 Strategy = str | GoalSelectionStrategy | Callable[[Int, Int, np.random.Generator], Int]
 _SPARSE = 16  # rows for each of a finished episode from which on drawing until one is met takes too long
 _BOTH = "HindsightReplayBuffer", "compute_goal"
-_LINE = 64  # bytes that a block of a sample begins at a multiple of
 
 
 class HindsightReplayBuffer(HerReplayBuffer):
@@ -147,7 +146,7 @@ class HindsightReplayBuffer(HerReplayBuffer):
         self._words = rows.view(word).reshape(rows.size, -1)
         self._seen = seen(self._parts, word.itemsize)
         self._starts, self._lengths = self.ep_start.reshape(-1), self.ep_length.reshape(-1)
-        self._plans: dict[int, tuple[Any, int]] = {}
+        self._plans: dict[int, tuple[Any, int, list[Any]]] = {}
         self._functions: list[Any] = []
 
     def __getstate__(self) -> dict[str, Any]:
@@ -224,7 +223,7 @@ class HindsightReplayBuffer(HerReplayBuffer):
         Raises RewardError before the first episode has ended.
         """
         index, goal = self._draw(batch_size)
-        parts, size = self._plan(batch_size)
+        parts, size, _ = self._plan(batch_size)
         out: NDArray[Any] = np.empty(size, self._words.dtype)
         k.gather(self._words, index, goal, parts, out)
         sample = self._read(out, batch_size)
@@ -277,25 +276,22 @@ class HindsightReplayBuffer(HerReplayBuffer):
         found: Int = (start + chosen) % self.buffer_size * self.n_envs + index % self.n_envs
         return found
 
-    def _plan(self, batch_size: int) -> tuple[Int, int]:
-        """Where the blocks of a sample of this size lie, and how long it is, in words."""
+    def _plan(self, batch_size: int) -> tuple[Int, int, list[Any]]:
+        """Where the blocks of a sample of this size lie, and how long it is, in words; and which arrays they are."""
         if batch_size not in self._plans:
-            table, at = [], 0
-            for lies, size, achieved in self._parts.values():
+            table, arrays, at = [], [], 0
+            for name, (lies, size, achieved) in self._parts.items():
                 table.append((lies, size, at, achieved))
-                at += -(-size * batch_size // _LINE) * _LINE
+                field = self._rows.dtype[name]
+                arrays.append((name, (batch_size, *field.shape), field.base, at))
+                at += -(-size * batch_size // k.CACHE_LINE) * k.CACHE_LINE
             word = self._words.itemsize
-            self._plans[batch_size] = np.array(table, np.int64) // word, at // word
+            self._plans[batch_size] = np.array(table, np.int64) // word, at // word, arrays
         return self._plans[batch_size]
 
     def _read(self, out: NDArray[Any], n: int) -> dict[str, NDArray[Any]]:
         """The blocks as the arrays that they are."""
-        table, _ = self._plans[n]
-        sample = {}
-        for name, at in zip(self._parts, table[:, 2].tolist(), strict=True):
-            dtype, shape = self._rows.dtype[name].base, self._rows.dtype[name].shape
-            sample[name] = np.ndarray((n, *shape), dtype, out, at * out.itemsize)
-        return sample
+        return {name: np.ndarray(shape, dtype, out, at) for name, shape, dtype, at in self._plans[n][2]}
 
     def _relabelled(self, sample: Mapping[str, NDArray[Any]], index: Int) -> tuple[Float, Bool]:
         """Reward and termination of the last rows of a sample, which have other goals."""

@@ -48,7 +48,8 @@ class GoalFunction:
 def one_number_a_row(answers: Any, n: int, who: str, what: str) -> NDArray[Any]:
     """The answers as an array [n]. Raises RewardError, which says who asked what, where they are something else."""
     found: NDArray[Any] = np.asarray(answers)
-    if n and (found.shape != (n,) or found.dtype.kind not in "biuf" or not np.isfinite(found).all()):
+    whole = found.dtype.kind in "biu"
+    if n and (found.shape != (n,) or not (whole or (found.dtype.kind == "f" and np.isfinite(found).all()))):
         raise RewardError(
             f"{who}: {what} gave {found.dtype} of shape {found.shape} for {n} rows: one finite number a row, shape "
             f"[{n}]."
