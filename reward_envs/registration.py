@@ -60,7 +60,7 @@ def _grid(name: str, **more: Any) -> Row:
 
 
 _CONTROL = """
-    PointReach CartPoleSwingUp PointMaze-UMaze PointMaze-Medium PointMaze-Large
+    PointReach CartPoleSwingUp Reach PointMaze-UMaze PointMaze-Medium PointMaze-Large
     AntMaze-UMaze AntMaze-Medium
 """  # those of control.tasks.TASKS
 
