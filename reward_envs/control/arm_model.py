@@ -26,21 +26,21 @@ XML = """
   <compiler angle="radian"/>
   <option timestep="0.002" integrator="implicitfast" cone="elliptic" impratio="10"/>
   <visual>
-    <headlight ambient="0.35 0.35 0.35" diffuse="0.35 0.35 0.35" specular="0 0 0"/>
+    <headlight ambient="0.4 0.4 0.4" diffuse="0.45 0.45 0.45" specular="0 0 0"/>
     <global offwidth="480" offheight="480"/><quality shadowsize="2048"/>
   </visual>
   <asset><texture type="skybox" builtin="flat" rgb1="1 1 1" rgb2="1 1 1" width="8" height="48"/></asset>
   <default>
     <geom contype="0" conaffinity="0" condim="4" friction="1 0.02 0.001" solref="0.01 1" rgba="0.82 0.84 0.87 1"/>
     <default class="joint"><geom rgba="0.25 0.28 0.33 1"/></default>
-    <default class="finger"><geom contype="2" rgba="0.9 0.45 0.12 1"/></default>
+    <default class="finger"><geom contype="2" rgba="1 0.5 0.1 1"/></default>
     <default class="hinge"><joint type="hinge" axis="0 0 1" armature="0.5"/></default>
     <default class="slide"><joint type="slide"/></default>
   </default>
   <worldbody>
-    <camera name="above" pos="1.05 -1.15 0.95" mode="targetbody" target="aim" fovy="36"/>
+    <camera name="above" pos="1.05 -1.15 0.95" mode="targetbody" target="aim" fovy="34"/>
     <body name="aim" pos="-0.1 -0.02 0.25"/>
-    <light pos="1 -0.4 2" dir="-0.5 0.2 -1" directional="true" diffuse="0.45 0.45 0.45" specular="0.1 0.1 0.1"/>
+    <light pos="1 -0.4 2" dir="-0.5 0.2 -1" directional="true" diffuse="0.3 0.3 0.3" specular="0.1 0.1 0.1"/>
     <geom name="floor" type="plane" size="4 4 0.1" pos="0 0 {floor}" conaffinity="1" rgba="0.93 0.93 0.9 1"/>
     <geom name="table" type="box" size="0.4 0.45 0.02" pos="0 0 -0.02" conaffinity="1" rgba="0.78 0.62 0.44 1"/>
     <geom type="box" size="0.3 0.35 {leg}" pos="0 0 {leg_at}" rgba="0.6 0.46 0.32 1"/>

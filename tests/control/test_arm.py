@@ -16,10 +16,11 @@ from hypothesis import given, settings
 from stable_baselines3.common.env_checker import check_env as check_env_sb3
 
 from reward_envs.control import arm_model
-from reward_envs.control.arm import SHIFT, SIDE, START
-from reward_envs.control.arm_model import HIGH, LOW, forward, inverse, scene, velocity
+from reward_envs.control.arm import AIR, APART, SHIFT, SIDE, START
+from reward_envs.control.arm_model import CUBE, HIGH, LOW, forward, inverse, scene, velocity
 
-ARMS = ["Reach-v0"]
+CUBES = ["Push-v0", "PickPlace-v0"]
+ARMS = ["Reach-v0", *CUBES]
 checked = settings(deadline=None, max_examples=60)
 hands = st.tuples(*(st.floats(low, high) for low, high in zip(LOW, HIGH, strict=True))).map(np.array)
 
@@ -99,7 +100,7 @@ def test_checkers_accept_it(name: str) -> None:
 
 @pytest.mark.parametrize("name", ARMS)
 def test_draws_are_near_the_start_and_not_solved(name: str) -> None:
-    env = make(name, hooks=env_hooks(name))
+    env, heights = make(name, hooks=env_hooks(name)), []
     for seed in range(60):
         obs, info = env.reset(seed=seed)
         goal = obs["desired_goal"]
@@ -110,6 +111,72 @@ def test_draws_are_near_the_start_and_not_solved(name: str) -> None:
         np.testing.assert_allclose(obs["observation"][:3], START, atol=1e-12)
         if name == "Reach-v0":
             assert abs(goal[2] - START[2]) <= SIDE
+            continue
+        cube = obs["achieved_goal"]
+        assert (np.abs(cube[:2]) <= SIDE).all() and np.linalg.norm(cube[:2] - START[:2]) > APART
+        assert cube[2] == CUBE and not info["milestones"].any()
+        heights.append(goal[2] - CUBE)
+    if name == "Push-v0":
+        assert not any(heights)
+    if name == "PickPlace-v0":
+        assert max(heights) <= AIR and 0.3 < np.count_nonzero(heights) / len(heights) < 0.7
+
+
+@pytest.mark.parametrize("name", CUBES)
+def test_a_cube_rests_until_it_is_touched(name: str) -> None:
+    env = make(name, hooks=("milestones",))
+    before, _ = env.reset(seed=0)
+    for _ in range(30):
+        obs, _, _, _, info = env.step(np.array([0, 0, 0, 1.0]))
+        assert not info["milestones"].any()
+    np.testing.assert_allclose(obs["achieved_goal"], before["achieved_goal"], atol=1e-3)
+    np.testing.assert_allclose(obs["observation"][11:15], [1, 0, 0, 0], atol=1e-3)
+    np.testing.assert_allclose(obs["observation"][15:], 0, atol=5e-3)
+
+
+def test_the_parts_of_an_observation_agree() -> None:
+    env = make("PickPlace-v0")
+    seen = play(env, 1)[0]
+    rows, achieved = (np.stack([o[k] for o in seen]) for k in ("observation", "achieved_goal"))
+    np.testing.assert_array_equal(rows[:, 3:6], achieved)
+    np.testing.assert_array_equal(rows[:, 6:9], rows[:, 3:6] - rows[:, :3])
+    np.testing.assert_allclose(np.linalg.norm(rows[:, 11:15], axis=1), 1)
+    assert rows.shape[1] == 26 and (rows[:, 11] >= 0).all()
+    data, bodies = mujoco.MjData(env.bodies.model), env.bodies
+    mujoco.mj_setState(bodies.model, data, bodies.state[0], int(mujoco.mjtState.mjSTATE_FULLPHYSICS))
+    mujoco.mj_kinematics(bodies.model, data)
+    np.testing.assert_allclose(rows[-1, :3], data.body("palm").xpos, atol=1e-12)
+    np.testing.assert_allclose(rows[-1, 3:6], data.body("cube").xpos, atol=1e-12)
+    bodies.qpos[0, 9:] *= -1
+    np.testing.assert_array_equal(env.task.observation(bodies)[0, 11:15], rows[-1, 11:15])
+
+
+def test_a_grip_holds_while_the_arm_shakes() -> None:
+    env = make("PickPlace-v0", ends_on_success=False, max_steps=300)
+    bodies = env.bodies
+    off = lambda: bodies.qpos[0, 6:9] - forward(bodies.qpos[0])  # noqa: E731
+    for seed in range(4):
+        env.reset(seed=seed)
+        while bodies.qpos[0, 4:6].sum() > 2 * CUBE + 0.004 or np.abs(off()).max() > 0.015:
+            env.step(env.expert())
+        rng, held = np.random.default_rng(seed), off()
+        shakes = np.repeat(rng.uniform(-1, 1, (30, 3)), 4, axis=0)
+        for shift in [*[np.array([0, 0, 1.0])] * 5, *shakes]:
+            env.step(np.append(shift, -1.0))
+            assert np.abs(off() - held).max() < 0.012 or bodies.qpos[0, 2] < 0.06
+        for _ in range(5):
+            env.step(np.array([0, 0, 1.0, 1.0]))
+        assert np.linalg.norm(off()) > 0.05, "an open gripper lets go"
+
+
+def test_a_gripper_that_only_pushes_stays_closed() -> None:
+    for name in ("Reach-v0", "Push-v0"):
+        env, other = make(name), make(name)
+        env.reset(seed=3), other.reset(seed=3)
+        for _ in range(5):
+            a, b = env.step(np.array([0.2, 0, -1, 1.0]))[0], other.step(np.array([0.2, 0, -1, -1.0]))[0]
+            np.testing.assert_array_equal(a["observation"], b["observation"])
+            assert np.abs(env.bodies.qpos[0, 4:6]).max() < 2e-3
 
 
 def env_hooks(name: str) -> tuple[str, ...]:
@@ -135,7 +202,7 @@ def test_random_play_fails(name: str) -> None:
 @pytest.mark.parametrize("mode", ["sparse", "dense"])
 def test_rewards_and_hooks_along_the_way(name: str, mode: str) -> None:
     env = make(name, reward_mode=mode, hooks=env_hooks(name))
-    task, seeds, wins = env.task, range(12), 0
+    task, seeds, wins = env.task, range(25), 0
     for seed in seeds:
         env.reset(seed=seed)
         aside = task.aside(env.bodies)[0]
@@ -152,6 +219,11 @@ def test_rewards_and_hooks_along_the_way(name: str, mode: str) -> None:
         assert (np.diff(shares) >= 0).all() and shares[0] == 0
         if success:
             assert (bounds <= np.arange(len(bounds))[::-1]).all(), "never more than the expert took"
+            if "milestones" in infos[0]:
+                reached = np.array([i["milestones"] for i in infos])
+                assert (np.diff(reached, axis=0) >= 0).all() and not reached[0].any()
+                lifts = desired[0, 2] > 2 * CUBE + task.tolerance
+                assert reached[-1, [0, -1]].all() and (not lifts or reached[-1].all())
             assert shares[-1] == 1 and env.compute_terminated(achieved[-1], desired[-1], infos[-1])
         gained = task.gap(achieved[0], desired[0]) - task.gap(achieved[-1], desired[-1])
         gained += task.aside(env.bodies)[0] - aside
