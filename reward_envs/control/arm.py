@@ -26,7 +26,7 @@ class ArmTask(ControlTask):
 
     Action float32[4]: the first three shift the hand's target by 3 cm each from where the hand is now, kept within
     `LOW` to `HIGH`; the fourth sets how wide the gripper is, -1 closed and 1 open, where the task grips. Closed-form
-    inverse kinematics turns the target into targets of the joints, which position servos hold for 20 substeps of 2 ms.
+    inverse kinematics turns the target into targets of the joints, which position servos hold for 10 substeps of 4 ms.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ class ArmTask(ControlTask):
         As of `ControlTask`.
     """
 
-    substeps, action_size, goal_size = 20, 4, 3
+    substeps, action_size, goal_size = 10, 4, 3
     grips: ClassVar[bool] = False
     has_cube: ClassVar[bool] = False
     body: ClassVar[str]  # what has to get there
@@ -105,7 +105,7 @@ class Reach(ArmTask):
 
 
 class CubeTask(ArmTask):
-    """A cube of 5 cm and 150 g on the table that has to get to a goal, `achieved` is its middle.
+    """A cube of 5 cm and 100 g on the table that has to get to a goal, `achieved` is its middle.
 
     `observation` float64[26]: places of hand and cube and from hand to cube (m), opening of each finger (m), the
     cube's orientation (unit quaternion, w at least 0), velocity (m/s) and angular velocity in its own frame (rad/s),
@@ -159,7 +159,7 @@ class Push(CubeTask):
 
     words = "Push the blue cube to the green ball with the closed gripper of the arm."
     milestone_names = ("touched", "succeed")
-    step_length = 0.08
+    step_length = 0.1
 
     def milestones(self, bodies: Bodies) -> Float:
         return np.column_stack([self.touched(bodies), bodies.success]).astype(np.float64)

@@ -17,14 +17,14 @@ FLOOR = -0.45  # height, m
 CUBE_XML = f"""
     <body name="cube" pos="0.1 0 {CUBE}">
       <freejoint/>
-      <geom name="cube" type="box" size="{CUBE} {CUBE} {CUBE}" mass="0.15" rgba="0.15 0.35 0.85 1" contype="1"
+      <geom name="cube" type="box" size="{CUBE} {CUBE} {CUBE}" mass="0.1" rgba="0.15 0.35 0.85 1" contype="1"
             conaffinity="2"/>
     </body>"""
 
 XML = """
 <mujoco model="arm">
   <compiler angle="radian"/>
-  <option timestep="0.002" integrator="implicitfast" cone="elliptic" impratio="10"/>
+  <option timestep="0.004" integrator="implicitfast" cone="elliptic" impratio="10"/>
   <visual>
     <headlight ambient="0.4 0.4 0.4" diffuse="0.45 0.45 0.45" specular="0 0 0"/>
     <global offwidth="480" offheight="480"/><quality shadowsize="2048"/>
@@ -33,7 +33,7 @@ XML = """
   <default>
     <geom contype="0" conaffinity="0" condim="4" friction="1 0.02 0.001" solref="0.01 1" rgba="0.82 0.84 0.87 1"/>
     <default class="joint"><geom rgba="0.25 0.28 0.33 1"/></default>
-    <default class="finger"><geom contype="2" rgba="1 0.5 0.1 1"/></default>
+    <default class="finger"><geom contype="2" friction="1.5 0.02 0.001" rgba="1 0.5 0.1 1"/></default>
     <default class="hinge"><joint type="hinge" axis="0 0 1" armature="0.5"/></default>
     <default class="slide"><joint type="slide"/></default>
   </default>

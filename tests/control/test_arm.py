@@ -163,7 +163,7 @@ def test_a_grip_holds_while_the_arm_shakes() -> None:
         shakes = np.repeat(rng.uniform(-1, 1, (30, 3)), 4, axis=0)
         for shift in [*[np.array([0, 0, 1.0])] * 5, *shakes]:
             env.step(np.append(shift, -1.0))
-            assert np.abs(off() - held).max() < 0.012 or bodies.qpos[0, 2] < 0.06
+            assert np.abs(off() - held).max() < 0.02 or bodies.qpos[0, 2] < 0.06
         for _ in range(5):
             env.step(np.array([0, 0, 1.0, 1.0]))
         assert np.linalg.norm(off()) > 0.05, "an open gripper lets go"
