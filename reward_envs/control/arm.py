@@ -41,7 +41,6 @@ class ArmTask(ControlTask):
     has_cube: ClassVar[bool] = False
     body: ClassVar[str]  # what has to get there
     step_length: ClassVar[float]  # m, more than any step's
-    farthest: ClassVar[float]  # m, of a place from a goal, that `steps_max` counts with
 
     def __init__(self, *, far: float = 0.15, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -66,7 +65,8 @@ class ArmTask(ControlTask):
         return np.ceil(np.maximum(0.0, self.gap(achieved, desired) - self.tolerance) / self.step_length)
 
     def steps_max(self) -> float:
-        return float(math.ceil((self.farthest - self.tolerance) / self.step_length))
+        farthest = float(np.linalg.norm(np.subtract(self.goal_high, self.goal_low)))
+        return float(math.ceil((farthest - self.tolerance) / self.step_length))
 
     def caption(self, bodies: Bodies, i: int) -> str:
         here, goal = (", ".join(f"{x:.2f}" for x in place) for place in (bodies.achieved[i], bodies.goal[i]))
@@ -84,7 +84,7 @@ class Reach(ArmTask):
     observation_size = 10
     goal_low, goal_high = np.array([-0.4, -0.4, -0.05]), np.array([0.4, 0.4, 0.6])
     body, words = "hand", "Bring the hand of the arm to the green ball."
-    step_length, farthest = 0.06, math.dist((-0.4, -0.4, -0.05), (0.4, 0.4, 0.6))
+    step_length = 0.06
 
     def draw(self, rng: np.random.Generator) -> tuple[Float, Float, Float]:
         while True:
@@ -115,7 +115,7 @@ class CubeTask(ArmTask):
     observation_size = 26
     has_cube = True
     goal_low, goal_high = np.array([-2.0, -2.0, -0.5]), np.array([2.0, 2.0, 1.0])  # a cube may fall off the table
-    body, farthest = "cube", math.dist((-2.0, -2.0, -0.5), (2.0, 2.0, 1.0))
+    body = "cube"
     offers = ("steps_to_go", "progress", "milestones", "caption")
 
     def draw(self, rng: np.random.Generator) -> tuple[Float, Float, Float]:

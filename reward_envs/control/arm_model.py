@@ -140,7 +140,7 @@ def velocity(joints: ArrayLike, speeds: ArrayLike) -> Float:
 
 
 def inverse(hand: ArrayLike) -> Float:
-    """Joints that bring the hand there, with the elbow bent to the left: float64[..., 4], shoulder, elbow, lift, wrist.
+    """Joints that bring the hand there, float64[..., 4]: shoulder, elbow (its angle above 0), lift and wrist.
 
     The wrist undoes what shoulder and elbow turn, so the gripper keeps its direction. Out of reach, the arm points
     there; all of `LOW` to `HIGH` is within reach.
@@ -150,7 +150,8 @@ def inverse(hand: ArrayLike) -> Float:
     """
     hand = np.asarray(hand, np.float64)
     x, y = hand[..., 0] - BASE, hand[..., 1]
-    bend = np.clip((x * x + y * y - UPPER**2 - FORE**2) / (2 * UPPER * FORE), -1.0, 1.0)
+    bend = (x * x + y * y - (UPPER**2 + FORE**2)) / (2 * UPPER * FORE)
+    bend = np.minimum(np.maximum(bend, -1.0), 1.0)  # np.clip takes longer for few rows
     joints = np.empty((*x.shape, 4))
     joints[..., 1] = elbow = np.arccos(bend)
     joints[..., 0] = np.arctan2(y, x) - np.arctan2(FORE * np.sin(elbow), UPPER + FORE * bend)
