@@ -13,6 +13,7 @@ from reward_envs.control.engine import Bodies
 from reward_envs.control.task import Bool, ControlTask, Float
 
 START = np.array([0.0, 0.0, 0.175])  # of the hand, m
+HOME = inverse(START)
 SIDE = 0.15  # m, of goals and cubes from the start, along each axis
 SHIFT = 0.03  # m, that an action of 1 asks for
 JOINTS = 6
@@ -89,8 +90,8 @@ class Reach(ArmTask):
     def draw(self, rng: np.random.Generator) -> tuple[Float, Float, Float]:
         while True:
             goal = START + rng.uniform(-SIDE, SIDE, 3)
-            if np.linalg.norm(goal - START) > self.far:
-                return np.concatenate([inverse(START), [0.0, 0.0]]), np.zeros(JOINTS), goal
+            if math.dist(goal, START) > self.far:
+                return np.concatenate([HOME, [0.0, 0.0]]), np.zeros(JOINTS), goal
 
     def observation(self, bodies: Bodies) -> Float:
         q, v = bodies.qpos, bodies.qvel
@@ -124,7 +125,7 @@ class CubeTask(ArmTask):
             cube[2], goal[2] = CUBE, self.height(rng)
             if math.dist(cube[:2], START[:2]) > APART and math.dist(cube, goal) > self.far:
                 fingers = [WIDE if self.grips else 0.0] * 2
-                qpos = np.concatenate([inverse(START), fingers, cube, [1.0, 0.0, 0.0, 0.0]])
+                qpos = np.concatenate([HOME, fingers, cube, [1.0, 0.0, 0.0, 0.0]])
                 return qpos, np.zeros(JOINTS + 6), goal
 
     def height(self, rng: np.random.Generator) -> float:
