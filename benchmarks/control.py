@@ -43,6 +43,12 @@ def mazes(turns: Turns, venvs: Path) -> None:
     beside_mujoco("AntMaze-UMaze-v0", turns)
 
 
+def arm(turns: Turns, venvs: Path) -> None:
+    """The arm beside bare MuJoCo, and on two threads, without a cube and with one."""
+    for name in ("Reach-v0", "PickPlace-v0"):
+        beside_mujoco(name, turns)
+
+
 def beside_robotics(name: str, its_id: str, turns: Turns, venvs: Path) -> None:
     """A task of ours at 16 worlds beside the same task of gymnasium-robotics in SyncVectorEnv."""
     make = lambda: gym.make(f"reward_envs/{name}")
@@ -132,21 +138,22 @@ def bare_play(bodies: Bodies) -> Any:
     """The least that a loop over worlds does; each begins again with the episodes of the bodies' length."""
     model, task, full = bodies.model, bodies.task, int(mujoco.mjtState.mjSTATE_FULLPHYSICS)
     datas = [mujoco.MjData(model) for _ in range(WORLDS)]
-    actions, clock = random_actions(task.action_size), itertools.count()
+    actions = itertools.islice(random_actions(task.action_size), 512)
+    controls, clock = itertools.cycle([task.control(bodies, row) for row in actions]), itertools.count()
 
     def play(steps: int) -> None:
-        for row in itertools.islice(actions, steps):
+        for control in itertools.islice(controls, steps):
             if next(clock) % task.max_steps == 0:
                 for data, state in zip(datas, bodies.state, strict=True):
                     mujoco.mj_setState(model, data, state, full)
-            for data, ctrl in zip(datas, task.control(bodies, row), strict=True):
+            for data, ctrl in zip(datas, control, strict=True):
                 data.ctrl[:] = ctrl
                 mujoco.mj_step(model, data, task.substeps)
 
     return play, WORLDS
 
 
-PARTS = {"mazes": mazes}
+PARTS = {"mazes": mazes, "arm": arm}
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)

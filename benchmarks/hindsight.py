@@ -145,7 +145,7 @@ def memory() -> None:
     for kind in ("SB3", "ours, numpy"):
         buffer = empty(kind, 10_000)
         if isinstance(buffer, HindsightReplayBuffer):
-            held = buffer._rows.nbytes
+            held = buffer._table.nbytes
         else:
             arrays = [*buffer.observations.values(), *buffer.next_observations.values(), buffer.actions, buffer.rewards]
             arrays += [buffer.dones, buffer.timeouts, buffer.ep_start, buffer.ep_length, buffer.infos]

@@ -18,6 +18,9 @@ SIZE = 320  # pixels
 # By id: the seed of the episode, and the steps of the expert that it shows.
 SCENES = {
     "CartPoleSwingUp-v0": (0, 78),
+    "Reach-v0": (0, 2),
+    "Push-v0": (1, 14),
+    "PickPlace-v0": (1, 14),
     "PointMaze-UMaze-v0": (3, 12),
     "PointMaze-Medium-v0": (0, 20),
     "PointMaze-Large-v0": (0, 20),

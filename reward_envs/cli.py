@@ -22,6 +22,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+HINDSIGHT = "Rows with a goal that was reached for each that keeps its own; for goal environments, off-policy."
 AGENTS = "ppo, a2c, dqn, sac, td3 or ddpg; with reward-envs[contrib] also tqc, qrdqn, maskableppo."
 Environment = Annotated[str, typer.Argument(metavar="ENV", help="A Gymnasium id, such as MiniGrid-DoorKey-5x5-v0.")]
 
@@ -62,12 +63,13 @@ def compare(
     out: Annotated[str, typer.Option(help="The folder for the results.")] = "reward-report",
     steps: Annotated[int | None, typer.Option(help="Environment steps of each run.")] = None,
     jobs: Annotated[int | None, typer.Option(help="Runs at a time; by default one a core.", min=1)] = None,
-    envs: Annotated[int | None, typer.Option(help="Environments side by side in a run.")] = None,
-    eval_every: Annotated[int | None, typer.Option(help="Steps between evaluations.")] = None,
+    envs: Annotated[int | None, typer.Option(help="Environments side by side in a run.", min=1)] = None,
+    eval_every: Annotated[int | None, typer.Option(help="Steps between evaluations.", min=1)] = None,
     eval_episodes: Annotated[int | None, typer.Option(help="Episodes of an evaluation.")] = None,
     deterministic: Annotated[
         bool | None, typer.Option("--deterministic/--stochastic", help="How the agent acts in evaluation.")
     ] = None,
+    hindsight: Annotated[int | None, typer.Option(help=HINDSIGHT, min=0)] = None,
     set_: Annotated[
         list[str] | None, typer.Option("--set", help="A hyperparameter, such as --set learning_rate=3e-4.")
     ] = None,
@@ -87,6 +89,7 @@ def compare(
         "eval_every": eval_every,
         "eval_episodes": eval_episodes,
         "deterministic": deterministic,
+        "hindsight": hindsight,
         "hyperparameters": _hyperparameters(set_ or []),
     }
     settings = {k: v for k, v in given.items() if v is not None}
@@ -306,13 +309,15 @@ def train(
     agent: Annotated[str, typer.Option(help=AGENTS)] = "ppo",
     seed: Annotated[int, typer.Option(help="Of everything.")] = 0,
     steps: Annotated[int | None, typer.Option(help="Environment steps.")] = None,
+    hindsight: Annotated[int, typer.Option(help=HINDSIGHT, min=0)] = 0,
     device: Annotated[str, typer.Option(help="Of the networks.")] = "cpu",
 ) -> None:
     """Train one agent on one reward, evaluate it on the task's own reward, and save both together."""
     from reward_envs.agents.plan import Plan
     from reward_envs.agents.sb3 import train as run
 
-    plan = Plan(env, algo=agent) if steps is None else Plan(env, algo=agent, steps=steps)
+    settings: dict[str, Any] = {} if steps is None else {"steps": steps}
+    plan = Plan(env, algo=agent, hindsight=hindsight, **settings)
     found = run(plan, reward, seed=seed, device=device, out=out)
     names = ["eval/task_return", "eval/success_rate", "eval/length"]
     at = sorted({r.steps for r in found.rows if r.metric in names})

@@ -60,8 +60,8 @@ def _grid(name: str, **more: Any) -> Row:
 
 
 _CONTROL = """
-    PointReach CartPoleSwingUp PointMaze-UMaze PointMaze-Medium PointMaze-Large
-    AntMaze-UMaze AntMaze-Medium
+    PointReach CartPoleSwingUp Reach Push PickPlace
+    PointMaze-UMaze PointMaze-Medium PointMaze-Large AntMaze-UMaze AntMaze-Medium
 """  # those of control.tasks.TASKS
 
 

@@ -27,3 +27,8 @@ def ends(achieved: Any, desired: Any, info: Any) -> Any:
 def breaks(reward: NDArray[np.float64]) -> NDArray[np.float64]:
     """Never gives a number."""
     raise RuntimeError(f"no tide table for {len(reward)} rows")
+
+
+def advance(progress: NDArray[np.float64], was_progress: NDArray[np.float64]) -> NDArray[np.float64]:
+    """What was gained of the hook."""
+    return progress - was_progress

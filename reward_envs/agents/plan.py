@@ -106,6 +106,9 @@ class Plan:
         Episodes of an evaluation, on bare environments.
     deterministic
         How the agent acts in evaluation: by default PPO and A2C sample actions as in training, the others act greedily.
+    hindsight
+        How many rows with a goal that was reached go with each row that keeps its own, for goal environments and
+        off-policy algorithms (`HindsightReplayBuffer`); 0 for none.
     hyperparameters
         Of the algorithm's class, over the defaults of `DEFAULTS`.
 
@@ -122,6 +125,7 @@ class Plan:
     eval_every: int = 0
     eval_episodes: int = 20
     deterministic: bool | None = None
+    hindsight: int = 0
     hyperparameters: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -140,6 +144,8 @@ class Plan:
         }
         for key, value in filled.items():
             object.__setattr__(self, key, value)
+        if self.hindsight < 0:
+            raise RewardError(f"hindsight={self.hindsight}: it is 0 for none, or how many rows go with each.")
         for key in ("steps", "n_envs", "eval_every", "eval_episodes"):
             if getattr(self, key) < 1:
                 raise RewardError(f"{key}={getattr(self, key)}: it is at least 1.")

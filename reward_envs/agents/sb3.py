@@ -137,7 +137,8 @@ def _build(
 ) -> tuple[BaseAlgorithm, VecRecorder]:
     """The algorithm before its first step, in environments that pay the method."""
     cls = algorithm_class(plan.algo)
-    venv, kwargs = sb3(_vector(plan.env, plan.n_envs), method, cls, gamma=plan.gamma, seed=reward_seed)
+    how = {"n_sampled_goal": plan.hindsight} if plan.hindsight else False
+    venv, kwargs = sb3(_vector(plan.env, plan.n_envs), method, cls, gamma=plan.gamma, seed=reward_seed, hindsight=how)
     settings = {**copy.deepcopy(dict(plan.hyperparameters)), **kwargs}  # SB3 writes into the dicts it is given
     if (spread := DEFAULTS[plan.algo.lower()].noise) and "action_noise" not in settings:
         shape = venv.action_space.shape or ()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from reward_envs.control.ant import AntMazeMedium, AntMazeUMaze
+from reward_envs.control.arm import PickPlace, Push, Reach
 from reward_envs.control.cartpole import CartPoleSwingUp
 from reward_envs.control.env import ControlEnv, ControlVector
 from reward_envs.control.mazes import PointMazeLarge, PointMazeMedium, PointMazeUMaze
@@ -14,6 +15,9 @@ from reward_envs.control.task import ControlTask
 TASKS: dict[str, type[ControlTask]] = {
     "PointReach-v0": PointReach,
     "CartPoleSwingUp-v0": CartPoleSwingUp,
+    "Reach-v0": Reach,
+    "Push-v0": Push,
+    "PickPlace-v0": PickPlace,
     "PointMaze-UMaze-v0": PointMazeUMaze,
     "PointMaze-Medium-v0": PointMazeMedium,
     "PointMaze-Large-v0": PointMazeLarge,

@@ -251,7 +251,7 @@ def test_saving_in_mid_episode_goes_on_as_if_nothing_had_been() -> None:
             assert th.equal(x, y)
     assert again.observations["observation"].base is not None, "SB3's arrays are views of the loaded rows"
     again.observations["observation"][0] = 5.0
-    assert again._rows["obs/observation"][0, 0] == 5.0
+    assert again._table["obs/observation"][0, 0] == 5.0
 
 
 def step(replay: Any) -> None:
@@ -326,7 +326,7 @@ def test_normalised_observations_and_rewards_are_those_of_sb3() -> None:
 def test_declared_columns_of_info_reach_the_reward_and_nothing_else_is_stored() -> None:
     replay = make_replay("dense")
     assert replay.relabel_info == {"was": (2,), "aside": ()}
-    assert not any(name.startswith("info/") for name in make_replay("sparse")._rows.dtype.names)
+    assert not any(name.startswith("info/") for name in make_replay("sparse")._table.dtype.names)
     sample = replay.sample(300)
     gap = {
         name: np.linalg.norm(getattr(sample, of)["achieved_goal"] - sample.observations["desired_goal"], axis=1)

@@ -122,7 +122,7 @@ class HindsightReplayBuffer(HerReplayBuffer):
         drawn = int(th.randint(2**62, (1,)).item()) if seed is None else seed
         self._word = np.array([np.random.SeedSequence(drawn).generate_state(1, np.uint64)[0]])
         self._rng = np.random.default_rng(drawn)  # of what is drawn by numpy
-        self._rows = np.zeros((self.buffer_size, n_envs), layout(self))
+        self._table = np.zeros((self.buffer_size, n_envs), layout(self))
         self._valid = 0  # rows of finished episodes
         self._current_ep_start = np.zeros(n_envs, np.int64)  # where the running episodes begin; SB3 reads it
         self._steps = np.zeros(n_envs, np.int64)  # and how long they are
@@ -131,7 +131,7 @@ class HindsightReplayBuffer(HerReplayBuffer):
 
     def _open(self) -> None:
         """SB3's arrays, as views of the rows; what is not kept in a pickle."""
-        rows = self._rows
+        rows = self._table
         self.observations = {key: rows[f"obs/{key}"] for key in self.observation_space.spaces}
         self.next_observations = {key: rows[f"next/{key}"] for key in self.observation_space.spaces}
         self.actions, self.rewards, self.dones, self.timeouts = (
@@ -234,7 +234,12 @@ class HindsightReplayBuffer(HerReplayBuffer):
             reward, terminated = self._relabelled(sample, index[real:])
             sample["reward"][real:] = reward
             done[real:] = terminated if self.handle_timeout_termination else np.maximum(terminated, late[real:])
+            sample["terminated"] = terminated
+        self._score_sample(sample, index, real)
         return self._tensors(sample, env)
+
+    def _score_sample(self, sample: dict[str, NDArray[Any]], index: Int, real: int) -> None:
+        """Change the rewards of a sample, whose rows from `real` on have other goals; nothing where the task pays."""
 
     def _draw(self, batch_size: int) -> tuple[Int, Int]:
         """The rows int64[B], and int64[V] those whose goals the last V of them get."""
@@ -282,7 +287,7 @@ class HindsightReplayBuffer(HerReplayBuffer):
             table, arrays, at = [], [], 0
             for name, (lies, size, achieved) in self._parts.items():
                 table.append((lies, size, at, achieved))
-                field = self._rows.dtype[name]
+                field = self._table.dtype[name]
                 arrays.append((name, (batch_size, *field.shape), field.base, at))
                 at += -(-size * batch_size // k.CACHE_LINE) * k.CACHE_LINE
             word = self._words.itemsize
@@ -298,28 +303,27 @@ class HindsightReplayBuffer(HerReplayBuffer):
         n = len(index)
         achieved, desired = (sample[name][-n:] for name in ("next/achieved_goal", "next/desired_goal"))
         info = {name: sample[f"info/{name}"][-n:] for name in self.relabel_info}
-        if len(self._ask) == 1:
-            both: tuple[Float, Bool] = self._ask[0](achieved, desired, info, n)
-            return both
         reward, terminated = np.empty(n), np.empty(n, np.bool_)
-        envs = index % self.n_envs
-        for env in np.unique(envs).tolist():
-            at = np.flatnonzero(envs == env)
+        for env, at in self._by_env(index):
             own = {name: column[at] for name, column in info.items()}
-            reward[at], terminated[at] = self._ask[env](achieved[at], desired[at], own, len(at))
+            reward[at], terminated[at] = self._ask[env](achieved[at], desired[at], own, len(reward[at]))
         return reward, terminated
+
+    def _by_env(self, index: Int) -> list[tuple[int, Any]]:
+        """Whom to ask, and about which of the rows: each environment about its own, or one about all."""
+        if self.n_envs == 1 or getattr(self._inner, "alike", False):
+            return [(0, slice(None))]
+        envs = index % self.n_envs
+        return [(env, np.flatnonzero(envs == env)) for env in np.unique(envs).tolist()]
 
     @property
     def _ask(self) -> list[Any]:
         """What says what other goals pay: one of all environments, or one of each."""
         if not self._functions:
-            if self.env is None:
-                raise RewardError("this buffer was loaded and has no environment: model.load_replay_buffer sets it.")
-            inner = _innermost(self.env)
-            space = inner.observation_space
-            count = 1 if getattr(inner, "alike", False) else self.n_envs
-            goals = cast(Any, space)["achieved_goal"]
-            self._functions = [_Asked(inner, i, goals, self.compute_terminated, self._ends) for i in range(count)]
+            inner = self._inner
+            goals = cast(Any, inner.observation_space)["achieved_goal"]
+            asked = range(1 if getattr(inner, "alike", False) else self.n_envs)
+            self._functions = [_Asked(inner, env, goals, self.compute_terminated) for env in asked]
         if self._ends and not all(f.knows_ends for f in self._functions):
             raise RewardError(
                 "a row has terminated, which may not hold for another goal, and the environment has no "
@@ -327,6 +331,13 @@ class HindsightReplayBuffer(HerReplayBuffer):
                 "replay_buffer_kwargs={'compute_terminated': ...}."
             )
         return self._functions
+
+    @property
+    def _inner(self) -> VecEnv:
+        """The environments below all wrappers of SB3 and ours."""
+        if self.env is None:
+            raise RewardError("this buffer was loaded and has no environment: model.load_replay_buffer sets it.")
+        return _innermost(self.env)
 
     def _tensors(self, sample: Mapping[str, NDArray[Any]], env: VecNormalize | None) -> DictReplayBufferSamples:
         keys = self.observation_space.spaces
@@ -357,7 +368,6 @@ class _Asked:
         env: int,
         goals: spaces.Space[Any],
         compute_terminated: Callable[..., Any] | None,
-        ends: bool,
     ) -> None:
         self._venv, self._env, self._goals = venv, env, goals
         self._both = venv.has_attr("compute_goal")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Mapping
 from typing import Any, cast
 
 import numpy as np
@@ -27,6 +28,7 @@ from reward_envs.wrappers.core import Method, Scope, Spec
 from reward_envs.wrappers.errors import RewardError
 from reward_envs.wrappers.runner import Scored
 
+_KEPT = ("TimeLimit.truncated",)  # of infos
 _EXTRA = ("reward", "known", "terminated", "t")
 
 
@@ -56,6 +58,8 @@ class RewardReplayBuffer(ReplayBuffer):
     at an end), and where the buffer is sampled before the first episode of an episode method has ended.
     """
 
+    relabel_info: Mapping[str, tuple[int, ...]] = {}
+
     def __init__(
         self,
         buffer_size: int,
@@ -82,6 +86,9 @@ class RewardReplayBuffer(ReplayBuffer):
             optimize_memory_usage,
             handle_timeout_termination,
         )
+        self._begin_scoring()
+
+    def _begin_scoring(self) -> None:
         self.sums = EpisodeSums()
         self.metrics: dict[str, float] = {}
         self._labels: tuple[str, ...] = ()  # terms of the rewards that are stored here
@@ -97,7 +104,7 @@ class RewardReplayBuffer(ReplayBuffer):
 
     def __getstate__(self) -> dict[str, Any]:
         waiting = {"_rows": RowStore(), "_waiting": deque(), "_paid": np.zeros(0)}
-        return self.__dict__ | waiting | {"_recorder": None}
+        return dict(cast(Any, super().__getstate__())) | waiting | {"_recorder": None}
 
     def add(
         self,
@@ -117,7 +124,7 @@ class RewardReplayBuffer(ReplayBuffer):
             next_obs,
             action,
             done,
-            [{"TimeLimit.truncated": i.get("TimeLimit.truncated", False)} for i in infos],
+            [{name: i[name] for name in (*_KEPT, *self.relabel_info) if name in i} for i in infos],
         )
         if recorder.method.scope is Scope.EPISODE:
             self._wait(recorder, rows, map_tree(np.copy, step[:4]) + step[4:])
@@ -161,6 +168,9 @@ class RewardReplayBuffer(ReplayBuffer):
         scored = score_rows(recorder.rewarder, rows)
         self.sums.add(rows, scored.terms)
         self.metrics.update(scored.metrics)
+        return self._part_to_store(scored, rows)
+
+    def _part_to_store(self, scored: Scored, rows: Batch) -> Float:
         if not self._anew:
             return scored.values
         kept = [values for name, values in scored.terms.items() if name not in self._anew]
@@ -233,7 +243,7 @@ class RewardReplayBuffer(ReplayBuffer):
             **extra,
             obs=as_played(obs, space),
             next_obs=as_played(next_obs, space),
-            action=_unscaled(self.actions[at], self.action_space),
+            action=unscaled(self.actions[at], self.action_space),
             truncated=(self.dones[at] > 0) & ~extra["terminated"],
             stream=at[1],
             episode=np.arange(n),
@@ -254,11 +264,15 @@ class RewardDictReplayBuffer(RewardReplayBuffer, DictReplayBuffer):
     """The same for observations that are dicts."""
 
 
+def remembers(term: Method, spec: Spec) -> bool:
+    """Whether the term has an episode memory anywhere in it."""
+    return any(m.start(spec, 1) is not None for m in term.walk())
+
+
 def _ages(term: Method, spec: Spec) -> bool:
     """Whether the term's score of a stored row changes, and can be made again from the row alone."""
-    remembers = any(m.start(spec, 1) is not None for m in term.walk())
     learns = any(m.overrides("observe") or m.overrides("learn") for m in term.walk())
-    return not remembers and (term.scope is Scope.BATCH or (learns and term.scope is Scope.STEP))
+    return not remembers(term, spec) and (term.scope is Scope.BATCH or (learns and term.scope is Scope.STEP))
 
 
 def as_played(stored: Tree, space: spaces.Space[Any]) -> Tree:
@@ -280,7 +294,7 @@ def _check_same(seen: NDArray[Any], played: NDArray[Any]) -> None:
         )
 
 
-def _unscaled(stored: NDArray[Any], space: spaces.Space[Any]) -> NDArray[Any]:
+def unscaled(stored: NDArray[Any], space: spaces.Space[Any]) -> NDArray[Any]:
     """Stored actions as they were played: SB3 stores those of a Box on the scale [-1, 1]."""
     actions = stored.reshape(-1, *(space.shape or ()))
     if not isinstance(space, spaces.Box):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import importlib
 import inspect
+from collections.abc import Mapping
 from typing import Any
 
 import gymnasium as gym
@@ -30,6 +31,7 @@ def sb3(
     gamma: float | None = None,
     seed: int | None = None,
     schedule: Schedule | None = None,
+    hindsight: Mapping[str, Any] | bool = False,
 ) -> tuple[VecRecorder, dict[str, Any]]:
     """Train an SB3 algorithm on a reward method: the environment and the keyword arguments to make the model with.
 
@@ -59,6 +61,10 @@ def sb3(
         Of the method's networks.
     schedule
         When methods with gradients learn; on-policy by default once a rollout.
+    hindsight
+        Of off-policy algorithms and goal environments: True, or the keyword arguments of `HindsightReplayBuffer`
+        (n_sampled_goal, goal_selection_strategy, compute_terminated, seed), lets a share of the sampled rows have goals
+        that were reached, before the method scores them (`RewardHindsightReplayBuffer`).
 
     Raises ScopeError for methods that no buffer serves, RewardError for algorithms with buffers of their own
     (RecurrentPPO), for a method that needs gamma where it is unknown, and for VecNormalize below. Warns where nobody
@@ -83,11 +89,25 @@ def sb3(
     warn_of_statistics_above(vector)
     recorder = VecRecorder(vector, admitted, gamma, seed, schedule)
     kwargs = _buffer(cls, isinstance(recorder.observation_space, gym.spaces.Dict))
+    if hindsight:
+        kwargs |= _hindsight(cls, {} if hindsight is True else dict(hindsight))
     if gamma is not None:
         kwargs["gamma"] = gamma
     if gamma is not None or "replay_buffer_class" in kwargs:
         _ = recorder.rewarder  # complains now of what it lacks; an on-policy buffer could still bring gamma
     return recorder, kwargs
+
+
+def _hindsight(cls: type[BaseAlgorithm], options: dict[str, Any]) -> dict[str, Any]:
+    """The keyword arguments that name the buffer with goals that were reached."""
+    if not issubclass(cls, OffPolicyAlgorithm):
+        raise RewardError(
+            f"{cls.__name__} learns from what it has just played, and rows with other goals were played by nobody: "
+            f"take DDPG, TD3, SAC, TQC, DQN or QR-DQN for hindsight."
+        )
+    from reward_envs.wrappers.adapters.sb3_hindsight_reward import RewardHindsightReplayBuffer
+
+    return {"replay_buffer_class": RewardHindsightReplayBuffer, "replay_buffer_kwargs": options}
 
 
 def _buffer(cls: type[BaseAlgorithm], of_dicts: bool) -> dict[str, Any]:
