@@ -129,6 +129,26 @@ def test_each_environment_answers_for_its_own_rows() -> None:
     np.testing.assert_array_equal(numbers(sample.rewards)[new], (reached & own)[new])
 
 
+def test_environments_that_are_alike_are_asked_once() -> None:
+    asked: list[int] = []
+
+    class Noted(Line):
+        def compute_reward(self, achieved: Any, desired: Any, info: Any) -> Any:
+            asked.append(len(achieved))
+            return super().compute_reward(achieved, desired, info)
+
+    replay = buffer(n=3, make=Noted)
+    play(replay, [[3] * 4] * 3)
+    replay.sample(100)
+    assert len(asked) >= 3 and max(asked) < 80
+    replay.env.alike, replay._functions = True, []
+    del asked[:]
+    sample = replay.sample(100)
+    assert asked[-1] == 80 and len(asked) == 4  # of which three probe
+    reached = numbers(sample.next_observations["achieved_goal"]) == numbers(sample.observations["desired_goal"])
+    np.testing.assert_array_equal(numbers(sample.rewards)[20:], reached[20:])
+
+
 def test_open_episodes_are_not_drawn_and_old_ones_go_whole() -> None:
     """A naive list of the rows that are there, beside the books of a ring of 12 steps and two environments."""
     rng = np.random.default_rng(0)

@@ -114,8 +114,8 @@ def refuse_relabelling(*_: Any, **__: Any) -> NoReturn:
     """What `compute_reward` is under a reward method: it could not know the method's terms for another goal."""
     raise RewardError(
         "compute_reward(...) under a reward method: relabelled rows would get the task's bare reward and the played "
-        "rows the method's. Use a hindsight buffer on the bare environment or under the method 'task' alone, or "
-        "relabel recorded rows with hindsight."
+        "rows the method's. With SB3 hand the method to sb3(venv, method, algo, hindsight=True), which pays both; or "
+        "use a hindsight buffer on the bare environment or under 'task' alone."
     )
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from stable_baselines3 import HerReplayBuffer
 from stable_baselines3.common.buffers import BaseBuffer
 from stable_baselines3.common.type_aliases import DictReplayBufferSamples
-from stable_baselines3.common.vec_env import VecEnv, VecEnvWrapper, VecNormalize
+from stable_baselines3.common.vec_env import DummyVecEnv, VecEnv, VecEnvWrapper, VecNormalize
 from stable_baselines3.her.goal_selection_strategy import GoalSelectionStrategy
 
 from reward_envs.kernels import hindsight as k
@@ -50,7 +50,7 @@ class HindsightReplayBuffer(HerReplayBuffer):
     and their shapes, which are stored then as float64 and handed over as a dict of columns [V, ...]; and
     `compute_goal(achieved, desired, info) -> (reward [V], terminated [V])`, both at once, for a compiled pass.
     Functions that do not answer many rows as one by one are called row by row. Where all worlds are one object
-    (`vectors_sb3.RowsVecEnv`) it is asked once.
+    (`vectors_sb3.RowsVecEnv`), or `venv.alike = True` says that all answer the same, one is asked about all rows.
 
     Parameters
     ----------
@@ -314,7 +314,9 @@ class HindsightReplayBuffer(HerReplayBuffer):
         if self.n_envs == 1 or getattr(self._inner, "alike", False):
             return [(0, slice(None))]
         envs = index % self.n_envs
-        return [(env, np.flatnonzero(envs == env)) for env in np.unique(envs).tolist()]
+        order = np.argsort(envs, kind="stable")
+        ends = np.searchsorted(envs[order], np.arange(self.n_envs + 1)).tolist()
+        return [(env, order[ends[env] : ends[env + 1]]) for env in range(self.n_envs) if ends[env] < ends[env + 1]]
 
     @property
     def _ask(self) -> list[Any]:
@@ -381,10 +383,15 @@ class _Asked:
         asked = compute_terminated or own
         self.knows_ends = self._both or asked is not None
         self._terminated = GoalFunction(asked, "HindsightReplayBuffer") if asked else None
+        self._potential = GoalFunction(self._method("compute_potential"), "HindsightReplayBuffer")
 
     def _method(self, name: str) -> Callable[..., Any]:
+        venv, env = self._venv, self._env
+
         def call(*given: Any) -> Any:
-            return self._venv.env_method(name, *given, indices=[self._env])[0]
+            if isinstance(venv, DummyVecEnv):  # without SB3's search for the environment, which costs as much again
+                return venv.envs[env].get_wrapper_attr(name)(*given)
+            return venv.env_method(name, *given, indices=[env])[0]
 
         call.__name__ = name
         return call
@@ -398,6 +405,10 @@ class _Asked:
         if self._terminated is None:
             return reward, np.zeros(n, np.bool_)
         return reward, self._terminated(achieved, desired, info, n).astype(np.bool_)
+
+    def potential(self, achieved: Any, desired: Any) -> Float:
+        """`compute_potential` of goals as they were played, float64[n]."""
+        return self._potential(achieved, desired, {}, len(desired)).astype(np.float64)
 
 
 def _innermost(env: VecEnv) -> VecEnv:
