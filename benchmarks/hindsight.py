@@ -78,16 +78,16 @@ def empty(kind: str, size: int, n: int = 1) -> Any:
     return cls(size, venv.observation_space, venv.action_space, venv, device="cpu", n_envs=n)
 
 
-def full(kind: str, size: int) -> Any:
+def full(kind: str, size: int, n: int = 1) -> Any:
     """A buffer of whole episodes, written into its arrays: `add` would take a minute."""
-    buffer, rng = empty(kind, size), np.random.default_rng(0)
+    buffer, rng = empty(kind, size, n), np.random.default_rng(0)
     for arrays in (buffer.observations, buffer.next_observations):
         for array in arrays.values():
             array[:] = rng.normal(size=array.shape) * 0.1
     buffer.actions[:] = rng.uniform(-1, 1, buffer.actions.shape)
     buffer.rewards[:] = -1
-    buffer.ep_start[:, 0] = np.arange(size) // LENGTH * LENGTH
-    buffer.ep_length[:, 0] = LENGTH
+    buffer.ep_start[:] = np.arange(size // n)[:, None] // LENGTH * LENGTH
+    buffer.ep_length[:] = LENGTH
     buffer.full = True
     if isinstance(buffer, HindsightReplayBuffer):
         buffer._valid = size
@@ -130,6 +130,17 @@ def samples(turns: Turns, sizes: list[int], batches: list[int]) -> None:
     table("Samples", ("buffer", "batch", "which", "us CPU a row", "times as fast as SB3"), rows)
 
 
+def several(turns: Turns, size: int, batch: int) -> None:
+    """Eight environments: SB3 asks the first about all rows, ours each about its own, or one that is alike."""
+    buffers = {kind: full(kind, size, 8) for kind in KINDS}
+    alike = full("ours, numpy", size, 8)
+    alike.env.alike = True
+    cost = turns({kind: sample_play(b, batch) for kind, b in {**buffers, "ours, numpy, alike": alike}.items()})
+    rows = [(kind, c.cpu, cost["SB3"].cpu / c.cpu) for kind, c in cost.items()]
+    title = f"Samples of {batch} from {size:,} rows of 8 environments"
+    table(title, ("which", "us CPU a row", "times as fast as SB3"), rows)
+
+
 def adds(turns: Turns) -> None:
     rows = []
     for n in (1, 8):
@@ -166,3 +177,4 @@ if __name__ == "__main__":
     memory()
     adds(timed)
     samples(timed, asked.sizes, asked.batches)
+    several(timed, asked.sizes[0] // 400 * 400, asked.batches[0])

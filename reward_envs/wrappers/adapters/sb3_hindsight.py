@@ -303,10 +303,10 @@ class HindsightReplayBuffer(HerReplayBuffer):
         n = len(index)
         achieved, desired = (sample[name][-n:] for name in ("next/achieved_goal", "next/desired_goal"))
         info = {name: sample[f"info/{name}"][-n:] for name in self.relabel_info}
-        reward, terminated = np.empty(n), np.empty(n, np.bool_)
+        reward, terminated, asked = np.empty(n), np.empty(n, np.bool_), self._ask
         for env, at in self._by_env(index):
             own = {name: column[at] for name, column in info.items()}
-            reward[at], terminated[at] = self._ask[env](achieved[at], desired[at], own, len(reward[at]))
+            reward[at], terminated[at] = asked[env](achieved[at], desired[at], own, len(reward[at]))
         return reward, terminated
 
     def _by_env(self, index: Int) -> list[tuple[int, Any]]:
@@ -348,17 +348,15 @@ class HindsightReplayBuffer(HerReplayBuffer):
         if env is not None:
             seen, then = (cast(Any, self._normalize_obs(part, env)) for part in (seen, then))
             reward = self._normalize_reward(reward, env).astype(np.float32)
+        here = self.device.type == "cpu"
+        tensor: Callable[..., th.Tensor] = th.from_numpy if here else lambda a: th.from_numpy(a).to(self.device)
         return DictReplayBufferSamples(
-            observations={key: self._tensor(a) for key, a in seen.items()},
-            actions=self._tensor(sample["action"]),
-            next_observations={key: self._tensor(a) for key, a in then.items()},
-            dones=self._tensor(sample["done"].reshape(-1, 1)),
-            rewards=self._tensor(reward),
+            observations={key: tensor(a) for key, a in seen.items()},
+            actions=tensor(sample["action"]),
+            next_observations={key: tensor(a) for key, a in then.items()},
+            dones=tensor(sample["done"].reshape(-1, 1)),
+            rewards=tensor(reward),
         )
-
-    def _tensor(self, array: NDArray[Any]) -> th.Tensor:
-        tensor = th.from_numpy(array)
-        return tensor if self.device.type == "cpu" else tensor.to(self.device)
 
 
 class _Asked:
