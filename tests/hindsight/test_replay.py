@@ -17,7 +17,7 @@ from gymnasium import spaces
 from scipy.stats import chi2_contingency, chisquare
 from stable_baselines3 import DDPG, DQN, SAC, TD3, HerReplayBuffer
 from stable_baselines3.common.env_util import make_vec_env
-from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
+from stable_baselines3.common.vec_env import DummyVecEnv, VecFrameStack, VecNormalize
 
 from reward_envs.control import sb3_vec
 from reward_envs.kernels import hindsight as k
@@ -453,6 +453,9 @@ def test_what_cannot_be_gets_a_sentence() -> None:
             replay.sample(10)
     with pytest.raises(RewardError, match="SB3's buffers carry only arrays of numbers"):
         HindsightReplayBuffer(8, words(), Line.action_space, DummyVecEnv([Line]))
+    replay = trained(SAC, VecFrameStack(make_vec_env("reward_envs/PointReach-v0", 1), 2), 59).replay_buffer
+    with pytest.raises(RewardError, match="leave out the wrapper that changes goals"):
+        replay.sample(4)
     with pytest.raises(RewardError, match="relabel_info = {'name': shape}"):
         buffer(copy_info_dict=True)
 

@@ -9,6 +9,7 @@ from typing import Any, cast
 import numpy as np
 import torch as th
 from gymnasium import spaces
+from gymnasium.spaces.utils import flatdim
 from numpy.typing import NDArray
 from stable_baselines3 import HerReplayBuffer
 from stable_baselines3.common.buffers import BaseBuffer
@@ -44,7 +45,7 @@ class HindsightReplayBuffer(HerReplayBuffer):
     `g = achieved_goal(s_{i+1})`, the next achieved goal of a row i: of t, ..., T-1 (future), of T-1 (final), of 0, ...,
     T-1 (episode), of any finished episode (random). Then `r = compute_reward(achieved_goal(s_{t+1}), g, info)` and
     `terminated = compute_terminated(...)` of the row's own environment. A time limit stays one, beyond which the
-    learner bootstraps.
+    learner bootstraps; so does the last row of an episode that a reset breaks off.
 
     An environment says more by two attributes: `relabel_info`, a dict of the entries of `info` that its functions read
     and their shapes, which are stored then as float64 and handed over as a dict of columns [V, ...]; and
@@ -324,6 +325,12 @@ class HindsightReplayBuffer(HerReplayBuffer):
         if not self._functions:
             inner = self._inner
             goals = cast(Any, inner.observation_space)["achieved_goal"]
+            shown = self.observation_space["achieved_goal"]
+            if flatdim(goals) != flatdim(shown):
+                raise RewardError(
+                    f"the environment's goals are {goals} and the learner's {shown}, so it cannot be asked about them: "
+                    f"leave out the wrapper that changes goals (VecFrameStack)."
+                )
             asked = range(1 if getattr(inner, "alike", False) else self.n_envs)
             self._functions = [_Asked(inner, env, goals, self.compute_terminated) for env in asked]
         if self._ends and not all(f.knows_ends for f in self._functions):
