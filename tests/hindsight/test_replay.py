@@ -22,107 +22,9 @@ from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
 from reward_envs.control import sb3_vec
 from reward_envs.kernels import hindsight as k
 from reward_envs.wrappers import HindsightReplayBuffer, RewardError
+from tests.hindsight.played import BitFlip, Endless, Line, Mute, buffer, numbers, play, virtual
 
 STRATEGIES = ("future", "final", "episode", "random")
-
-
-class Mute(gym.Env[Any, Any]):
-    """Has goals, and does not say what they pay."""
-
-    _box = spaces.Box(-np.inf, np.inf, (1,), np.float64)
-    observation_space = spaces.Dict({"observation": _box, "achieved_goal": _box, "desired_goal": _box})
-    action_space = spaces.Box(-2, 2, (1,), np.float32)
-
-    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
-        return {n: np.zeros(1) for n in self.observation_space}, {}
-
-    def step(self, action: Any) -> Any:
-        return {n: np.zeros(1) for n in self.observation_space}, 0.0, False, False, {}
-
-
-class Endless(Mute):
-    """Does not say what they end."""
-
-    near = 0.5
-
-    def compute_reward(self, achieved: Any, desired: Any, info: Any) -> Any:
-        return (np.abs(achieved - desired)[..., 0] <= self.near).astype(np.float64)
-
-
-class Line(Endless):
-    """Goals are numbers."""
-
-    ends = True
-
-    def compute_terminated(self, achieved: Any, desired: Any, info: Any) -> Any:
-        return (np.abs(achieved - desired)[..., 0] <= self.near) & self.ends
-
-
-class BitFlip(gym.Env[Any, Any]):
-    """Flip one of n bits a step; the goal is a row of bits (Andrychowicz et al. 2017, section 3.1)."""
-
-    def __init__(self, bits: int = 6) -> None:
-        goal = spaces.MultiBinary(bits)
-        self.observation_space = spaces.Dict({"observation": goal, "achieved_goal": goal, "desired_goal": goal})
-        self.action_space = spaces.Discrete(bits)
-        self.bits = bits
-
-    def compute_reward(self, achieved: Any, desired: Any, info: Any) -> Any:
-        return (achieved == desired).all(axis=-1).astype(np.float64)
-
-    def compute_terminated(self, achieved: Any, desired: Any, info: Any) -> Any:
-        return (achieved == desired).all(axis=-1)
-
-    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
-        super().reset(seed=seed)
-        self.now, self.goal = self.np_random.integers(0, 2, (2, self.bits), np.int8)
-        self.t = 0
-        return self._seen(), {}
-
-    def _seen(self) -> Any:
-        return {"observation": self.now.copy(), "achieved_goal": self.now.copy(), "desired_goal": self.goal.copy()}
-
-    def step(self, action: Any) -> Any:
-        self.now[action] ^= 1
-        self.t += 1
-        met = bool((self.now == self.goal).all())
-        return self._seen(), float(met), met, self.t >= self.bits, {"is_success": met}
-
-
-def buffer(size: int = 60, n: int = 1, cls: Any = HindsightReplayBuffer, make: Any = Line, **kwargs: Any) -> Any:
-    venv = DummyVecEnv([make] * n)
-    kwargs = {"seed": 0, **kwargs} if cls is HindsightReplayBuffer else kwargs
-    return cls(size, venv.observation_space, venv.action_space, venv, device="cpu", n_envs=n, **kwargs)
-
-
-def play(into: Any, lengths: list[list[int]], end: str = "truncated") -> None:
-    """Add episodes of these lengths, of each environment; states are 1000 env + 100 episode + step."""
-    n = len(lengths)
-    place = [(0, 0)] * n
-    for _ in range(sum(lengths[0])):
-        obs, nxt = (np.zeros((n, 1)) for _ in range(2))
-        done, infos = np.zeros(n, bool), []
-        for env, (episode, step) in enumerate(place):
-            obs[env] = 1000 * env + 100 * episode + step
-            nxt[env] = obs[env] + 1
-            over = step + 1 == lengths[env][episode]
-            done[env] = over
-            infos.append({"TimeLimit.truncated": bool(over and end == "truncated")})
-            place[env] = (episode + 1, 0) if over else (episode, step + 1)
-        goal = np.full((n, 1), -7.0)
-        seen = {"observation": obs, "achieved_goal": obs, "desired_goal": goal}
-        then = {"observation": nxt, "achieved_goal": nxt, "desired_goal": goal}
-        into.add(seen, then, np.zeros((n, 1)), np.full(n, -1.0), done, infos)
-
-
-def numbers(tensor: Any) -> Any:
-    return tensor.numpy().reshape(len(tensor), -1)[:, 0]
-
-
-def virtual(sample: Any) -> Any:
-    return numbers(sample.observations["desired_goal"]) != -7.0
-
-
 LENGTHS = [[3, 5, 1, 4], [4, 4, 5]]
 
 
@@ -227,6 +129,26 @@ def test_each_environment_answers_for_its_own_rows() -> None:
     np.testing.assert_array_equal(numbers(sample.rewards)[new], (reached & own)[new])
 
 
+def test_environments_that_are_alike_are_asked_once() -> None:
+    asked: list[int] = []
+
+    class Noted(Line):
+        def compute_reward(self, achieved: Any, desired: Any, info: Any) -> Any:
+            asked.append(len(achieved))
+            return super().compute_reward(achieved, desired, info)
+
+    replay = buffer(n=3, make=Noted)
+    play(replay, [[3] * 4] * 3)
+    replay.sample(100)
+    assert len(asked) >= 3 and max(asked) < 80
+    replay.env.alike, replay._functions = True, []
+    del asked[:]
+    sample = replay.sample(100)
+    assert asked[-1] == 80 and len(asked) == 4  # of which three probe
+    reached = numbers(sample.next_observations["achieved_goal"]) == numbers(sample.observations["desired_goal"])
+    np.testing.assert_array_equal(numbers(sample.rewards)[20:], reached[20:])
+
+
 def test_open_episodes_are_not_drawn_and_old_ones_go_whole() -> None:
     """A naive list of the rows that are there, beside the books of a ring of 12 steps and two environments."""
     rng = np.random.default_rng(0)
@@ -264,6 +186,28 @@ def play_one(into: Any, place: list[tuple[int, int]], lengths: list[list[int]], 
     into.add(seen, then, np.zeros((2, 1)), np.zeros(2), done, [{"TimeLimit.truncated": bool(d)} for d in done])
     for e, (i, s) in enumerate(place):
         place[e] = (i + 1, 0) if done[e] else (i, s + 1)
+
+
+def test_a_reset_in_mid_episode_ends_it_without_an_end() -> None:
+    """No goal of the new episode goes to rows of the old one, and the learner bootstraps beyond the old one's last."""
+    replay = buffer(n=2)
+    play(replay, [[2, 9], [11]], steps=5)  # the second environment goes on where it stood
+    seen = {name: np.array([[2000.0], [1005.0]]) for name in ("observation", "achieved_goal")}
+    seen["desired_goal"] = np.full((2, 1), -7.0)
+    replay.add(seen, seen, np.zeros((2, 1)), np.zeros(2), np.zeros(2, bool), [{}] * 2)
+    assert replay._steps.tolist() == [1, 6] and replay._valid == 5
+    assert replay.ep_length[:6, 0].tolist() == [2, 2, 3, 3, 3, 0] and not replay.ep_length[:, 1].any()
+    sample = replay.sample(300)
+    assert set(numbers(sample.observations["desired_goal"])) == {-7.0, 1.0, 2.0, 101.0, 102.0, 103.0}
+    new = virtual(sample)
+    assert (numbers(sample.dones)[~new] == 0).all()
+
+
+def test_learning_twice_mixes_no_episodes() -> None:
+    """SB3 resets the environment when it learns anew, in mid-episode and without telling the buffer."""
+    model = trained(SAC, "reward_envs/PointReach-v0", 70, learning_starts=1000)
+    model.learn(70)
+    assert model.replay_buffer.ep_length[:140, 0].tolist() == [50] * 50 + [20] * 20 + [50] * 50 + [0] * 20
 
 
 def test_few_finished_rows_among_many_are_found() -> None:
@@ -507,11 +451,34 @@ def test_what_cannot_be_gets_a_sentence() -> None:
         play(replay, [[3, 5]], end)
         with pytest.raises(RewardError, match=said):
             replay.sample(10)
+    with pytest.raises(RewardError, match="SB3's buffers carry only arrays of numbers"):
+        HindsightReplayBuffer(8, words(), Line.action_space, DummyVecEnv([Line]))
+    with pytest.raises(RewardError, match="relabel_info = {'name': shape}"):
+        buffer(copy_info_dict=True)
+
+    class Told(Line):
+        relabel_info = {"was": ()}  # noqa: RUF012
+
+    with pytest.raises(RewardError, match=r"reads info\['was'\], and this step has none; it has TimeLimit"):
+        play(buffer(make=Told), [[1]])
+
+    class Both(Line):
+        def compute_goal(self, achieved: Any, desired: Any, info: Any) -> Any:
+            return np.full(len(achieved), np.nan), np.zeros(len(achieved), bool)
+
+    replay = buffer(make=Both)
+    play(replay, [[3, 5]])
+    with pytest.raises(RewardError, match="compute_goal gave float64 .* one finite number a row"):
+        replay.sample(10)
     replay = buffer(make=Endless, compute_terminated=lambda a, d, i: (a == d)[..., 0])
     play(replay, [[3, 5]], "terminated")
     sample = replay.sample(100)
     new = virtual(sample)
     np.testing.assert_array_equal(numbers(sample.dones)[new], numbers(sample.rewards)[new])
+
+
+def words() -> spaces.Dict:
+    return spaces.Dict({"achieved_goal": spaces.Text(5), "desired_goal": spaces.Text(5)})
 
 
 def test_kernels_equal_their_twins() -> None:

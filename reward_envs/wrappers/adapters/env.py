@@ -7,7 +7,7 @@ from typing import Any
 import gymnasium as gym
 from gymnasium.utils import RecordConstructorArgs
 
-from reward_envs.wrappers.adapters.place import refuse_relabelling, warn_of_reward_below
+from reward_envs.wrappers.adapters.place import pays_the_task, refuse_relabelling, warn_of_reward_below
 from reward_envs.wrappers.adapters.rows import Plugged, hook_column, one_row, request_hooks
 from reward_envs.wrappers.core import Method, Scope, Spec
 from reward_envs.wrappers.registry import as_method, text_or_reason
@@ -77,9 +77,18 @@ class RewardWrapper(gym.Wrapper[Any, Any, Any, Any], RecordConstructorArgs):
 
     @property
     def compute_reward(self) -> Any:
-        """Of a goal environment below: refuses, for relabelled rows would get the task's bare reward."""
-        self.env.get_wrapper_attr("compute_reward")  # AttributeError where there is none
-        return refuse_relabelling
+        """Of a goal environment below: refuses, for relabelled rows would get the task's bare reward; under the method
+        `task` that is right, and it is the environment's own."""
+        return self._of_goals("compute_reward")
+
+    @property
+    def compute_goal(self) -> Any:
+        """The same of reward and termination at once."""
+        return self._of_goals("compute_goal")
+
+    def _of_goals(self, name: str) -> Any:
+        function = self.env.get_wrapper_attr(name)  # AttributeError where there is none
+        return function if pays_the_task(self.rewarder.method) else refuse_relabelling
 
     @property
     def rewarder(self) -> Rewarder:

@@ -13,6 +13,7 @@ from reward_envs.wrappers.core import Method
 from reward_envs.wrappers.errors import RewardError
 from reward_envs.wrappers.registry import as_method
 from reward_envs.wrappers.runner import Schedule
+from reward_envs.wrappers.shaping.function import Task
 
 _E = TypeVar("_E")
 REWARDS = ("RewardWrapper", "VectorRewardWrapper", "VecReward", "VecRecorder")
@@ -113,5 +114,11 @@ def refuse_relabelling(*_: Any, **__: Any) -> NoReturn:
     """What `compute_reward` is under a reward method: it could not know the method's terms for another goal."""
     raise RewardError(
         "compute_reward(...) under a reward method: relabelled rows would get the task's bare reward and the played "
-        "rows the method's. Use HerReplayBuffer on the bare environment, or relabel recorded rows with hindsight."
+        "rows the method's. With SB3 hand the method to sb3(venv, method, algo, hindsight=True), which pays both; or "
+        "use a hindsight buffer on the bare environment or under 'task' alone."
     )
+
+
+def pays_the_task(method: Method) -> bool:
+    """Whether the method is `task` alone, so that rows with other goals may be paid by the task's `compute_reward`."""
+    return type(method) is Task

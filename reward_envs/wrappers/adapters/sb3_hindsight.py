@@ -12,23 +12,25 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 from stable_baselines3 import HerReplayBuffer
 from stable_baselines3.common.buffers import BaseBuffer
-from stable_baselines3.common.preprocessing import get_obs_shape
 from stable_baselines3.common.type_aliases import DictReplayBufferSamples
-from stable_baselines3.common.vec_env import VecEnv, VecEnvWrapper, VecNormalize
+from stable_baselines3.common.vec_env import DummyVecEnv, VecEnv, VecEnvWrapper, VecNormalize
 from stable_baselines3.her.goal_selection_strategy import GoalSelectionStrategy
 
 from reward_envs.kernels import hindsight as k
+from reward_envs.wrappers.adapters.place import refuse_relabelling
+from reward_envs.wrappers.adapters.sb3_hindsight_rows import check, layout, parts, seen
+from reward_envs.wrappers.adapters.sb3_record import Unscored
 from reward_envs.wrappers.adapters.sb3_replay import as_played
+from reward_envs.wrappers.adapters.sb3_vec import VecReward
 from reward_envs.wrappers.batch import Bool, Float, Int
 from reward_envs.wrappers.errors import RewardError
-from reward_envs.wrappers.hindsight.goals import GoalFunction
+from reward_envs.wrappers.hindsight.goals import GoalFunction, one_number_a_row
 
 RANDOM = -1
 STRATEGIES = {"future": k.FUTURE, "final": k.FINAL, "episode": k.EPISODE, "random": RANDOM}
-GOALS = ("observation", "achieved_goal", "desired_goal")
 Strategy = str | GoalSelectionStrategy | Callable[[Int, Int, np.random.Generator], Int]
 _SPARSE = 16  # rows for each of a finished episode from which on drawing until one is met takes too long
-_LINE = 64  # bytes that a block of a sample begins at a multiple of
+_BOTH = "HindsightReplayBuffer", "compute_goal"
 
 
 class HindsightReplayBuffer(HerReplayBuffer):
@@ -48,7 +50,7 @@ class HindsightReplayBuffer(HerReplayBuffer):
     and their shapes, which are stored then as float64 and handed over as a dict of columns [V, ...]; and
     `compute_goal(achieved, desired, info) -> (reward [V], terminated [V])`, both at once, for a compiled pass.
     Functions that do not answer many rows as one by one are called row by row. Where all worlds are one object
-    (`vectors_sb3.RowsVecEnv`) it is asked once.
+    (`vectors_sb3.RowsVecEnv`), or `venv.alike = True` says that all answer the same, one is asked about all rows.
 
     Parameters
     ----------
@@ -61,6 +63,8 @@ class HindsightReplayBuffer(HerReplayBuffer):
         place of a row in its episode and the episode's length; it answers the place whose next achieved goal is taken.
     compute_terminated
         Where the environment has none: the function, or None where no row of the task terminates.
+    copy_info_dict
+        False; entries of info are named by `relabel_info`.
     seed
         Of the draws; None takes it from torch, which the model's seed rules.
 
@@ -101,11 +105,12 @@ class HindsightReplayBuffer(HerReplayBuffer):
         handle_timeout_termination: bool = True,
         n_sampled_goal: int = 4,
         goal_selection_strategy: Strategy = "future",
+        copy_info_dict: bool = False,
         compute_terminated: Callable[..., Any] | None = None,
         seed: int | None = None,
     ) -> None:
+        check(observation_space, optimize_memory_usage, n_sampled_goal, copy_info_dict)
         BaseBuffer.__init__(self, max(buffer_size // n_envs, 1), observation_space, action_space, device, n_envs)
-        _check(observation_space, optimize_memory_usage, n_sampled_goal)
         self.env: VecEnv | None = env
         self.optimize_memory_usage = False
         self.handle_timeout_termination = handle_timeout_termination
@@ -117,7 +122,7 @@ class HindsightReplayBuffer(HerReplayBuffer):
         drawn = int(th.randint(2**62, (1,)).item()) if seed is None else seed
         self._word = np.array([np.random.SeedSequence(drawn).generate_state(1, np.uint64)[0]])
         self._rng = np.random.default_rng(drawn)  # of what is drawn by numpy
-        self._table = np.zeros((self.buffer_size, n_envs), _layout(self))
+        self._table = np.zeros((self.buffer_size, n_envs), layout(self))
         self._valid = 0  # rows of finished episodes
         self._current_ep_start = np.zeros(n_envs, np.int64)  # where the running episodes begin; SB3 reads it
         self._steps = np.zeros(n_envs, np.int64)  # and how long they are
@@ -134,16 +139,20 @@ class HindsightReplayBuffer(HerReplayBuffer):
         )
         self.ep_start, self.ep_length = rows["start"], rows["length"]
         self._info = {name: rows[f"info/{name}"] for name in self.relabel_info}
-        self._parts = _parts(rows.dtype)
+        both = self.observations, self.next_observations
+        self._into = [[(key, array, array.shape[1:]) for key, array in part.items()] for part in both]
+        self._parts = parts(rows.dtype)
         word = np.dtype(np.uint32 if all(n % 4 == 0 for part in self._parts.values() for n in part[:2]) else np.uint8)
         self._words = rows.view(word).reshape(rows.size, -1)
+        self._seen = seen(self._parts, word.itemsize)
         self._starts, self._lengths = self.ep_start.reshape(-1), self.ep_length.reshape(-1)
-        self._plans: dict[int, tuple[Any, int]] = {}
+        self._plans: dict[int, tuple[Any, int, list[Any]]] = {}
         self._functions: list[Any] = []
 
     def __getstate__(self) -> dict[str, Any]:
         made = {"env", "observations", "next_observations", "actions", "rewards", "dones", "timeouts", "ep_start"}
-        made |= {"ep_length", "_info", "_words", "_starts", "_lengths", "_parts", "_plans", "_functions"}
+        made |= {"ep_length", "_info", "_into", "_seen", "_words", "_starts", "_lengths", "_parts", "_plans"}
+        made |= {"_functions"}
         return {name: value for name, value in self.__dict__.items() if name not in made}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -170,30 +179,34 @@ class HindsightReplayBuffer(HerReplayBuffer):
         done: NDArray[Any],
         infos: list[dict[str, Any]],
     ) -> None:
-        pos = self.pos
-        if not np.isfinite(np.sum(reward)):
-            raise RewardError(f"the rewards {reward} are not finite: a replay buffer holds numbers.")
-        self._valid -= k.make_room(self.ep_length, pos)
-        for seen, into in ((obs, self.observations), (next_obs, self.next_observations)):
-            for key, array in into.items():
-                array[pos] = np.reshape(seen[key], array.shape[1:])
+        if isinstance(reward, Unscored):
+            raise RewardError(
+                "the environment of sb3() leaves the rewards to the buffer that sb3() names: make the model with the "
+                "kwargs that it returned, or take the bare environment."
+            )
+        pos, books = self.pos, (self.ep_start, self.ep_length, self._current_ep_start, self._steps)
+        for key, array, shape in self._into[0]:
+            array[pos] = obs[key].reshape(shape)
+        self._valid += k.begin_step(self._words, self._seen, *books, pos)
+        for key, array, shape in self._into[1]:
+            array[pos] = next_obs[key].reshape(shape)
         self.actions[pos] = action.reshape(self.n_envs, self.action_dim)
         self.rewards[pos], self.dones[pos] = reward, done
         self.timeouts[pos] = [info.get("TimeLimit.truncated", False) for info in infos]
         for name, column in self._info.items():
-            column[pos] = [info[name] for info in infos]
-        self._steps += 1
-        if self._steps.max() > self.buffer_size:
+            column[pos] = [_entry(info, name) for info in infos]
+        gained, ends = k.end_step(self.rewards, self.dones, self.timeouts, *books, pos)
+        if gained == k.NOT_FINITE:
+            raise RewardError(f"the rewards {reward} are not finite: a replay buffer holds numbers.")
+        if gained == k.TOO_LONG:
             raise RewardError(
                 f"an episode of more than {self.buffer_size} steps does not fit into the buffer of {self.buffer_size} "
                 f"steps of {self.n_envs} environments: give a larger buffer_size, or a shorter time limit."
             )
+        self._valid += gained
+        self._ends = self._ends or ends
         self.pos = (pos + 1) % self.buffer_size
         self.full = self.full or self.pos == 0
-        if np.any(done):
-            self._ends = self._ends or bool(np.any(self.dones[pos] > self.timeouts[pos]))
-            for env in np.flatnonzero(done).tolist():
-                self._compute_episode_length(env)
 
     def _compute_episode_length(self, env_idx: int) -> None:
         """The running episode of an environment has ended (SB3 also says so of one that is cut when loading)."""
@@ -210,7 +223,7 @@ class HindsightReplayBuffer(HerReplayBuffer):
         Raises RewardError before the first episode has ended.
         """
         index, goal = self._draw(batch_size)
-        parts, size = self._plan(batch_size)
+        parts, size, _ = self._plan(batch_size)
         out: NDArray[Any] = np.empty(size, self._words.dtype)
         k.gather(self._words, index, goal, parts, out)
         sample = self._read(out, batch_size)
@@ -268,35 +281,32 @@ class HindsightReplayBuffer(HerReplayBuffer):
         found: Int = (start + chosen) % self.buffer_size * self.n_envs + index % self.n_envs
         return found
 
-    def _plan(self, batch_size: int) -> tuple[Int, int]:
-        """Where the blocks of a sample of this size lie, and how long it is, in words."""
+    def _plan(self, batch_size: int) -> tuple[Int, int, list[Any]]:
+        """Where the blocks of a sample of this size lie, and how long it is, in words; and which arrays they are."""
         if batch_size not in self._plans:
-            table, at = [], 0
-            for lies, size, achieved in self._parts.values():
+            table, arrays, at = [], [], 0
+            for name, (lies, size, achieved) in self._parts.items():
                 table.append((lies, size, at, achieved))
-                at += -(-size * batch_size // _LINE) * _LINE
+                field = self._table.dtype[name]
+                arrays.append((name, (batch_size, *field.shape), field.base, at))
+                at += -(-size * batch_size // k.CACHE_LINE) * k.CACHE_LINE
             word = self._words.itemsize
-            self._plans[batch_size] = np.array(table, np.int64) // word, at // word
+            self._plans[batch_size] = np.array(table, np.int64) // word, at // word, arrays
         return self._plans[batch_size]
 
     def _read(self, out: NDArray[Any], n: int) -> dict[str, NDArray[Any]]:
         """The blocks as the arrays that they are."""
-        table, _ = self._plans[n]
-        sample = {}
-        for name, at in zip(self._parts, table[:, 2].tolist(), strict=True):
-            dtype, shape = self._table.dtype[name].base, self._table.dtype[name].shape
-            sample[name] = np.ndarray((n, *shape), dtype, out, at * out.itemsize)
-        return sample
+        return {name: np.ndarray(shape, dtype, out, at) for name, shape, dtype, at in self._plans[n][2]}
 
     def _relabelled(self, sample: Mapping[str, NDArray[Any]], index: Int) -> tuple[Float, Bool]:
         """Reward and termination of the last rows of a sample, which have other goals."""
         n = len(index)
         achieved, desired = (sample[name][-n:] for name in ("next/achieved_goal", "next/desired_goal"))
         info = {name: sample[f"info/{name}"][-n:] for name in self.relabel_info}
-        reward, terminated = np.empty(n), np.empty(n, np.bool_)
+        reward, terminated, asked = np.empty(n), np.empty(n, np.bool_), self._ask
         for env, at in self._by_env(index):
             own = {name: column[at] for name, column in info.items()}
-            reward[at], terminated[at] = self._ask[env](achieved[at], desired[at], own, len(reward[at]))
+            reward[at], terminated[at] = asked[env](achieved[at], desired[at], own, len(reward[at]))
         return reward, terminated
 
     def _by_env(self, index: Int) -> list[tuple[int, Any]]:
@@ -304,7 +314,9 @@ class HindsightReplayBuffer(HerReplayBuffer):
         if self.n_envs == 1 or getattr(self._inner, "alike", False):
             return [(0, slice(None))]
         envs = index % self.n_envs
-        return [(env, np.flatnonzero(envs == env)) for env in np.unique(envs).tolist()]
+        order = np.argsort(envs, kind="stable")
+        ends = np.searchsorted(envs[order], np.arange(self.n_envs + 1)).tolist()
+        return [(env, order[ends[env] : ends[env + 1]]) for env in range(self.n_envs) if ends[env] < ends[env + 1]]
 
     @property
     def _ask(self) -> list[Any]:
@@ -336,17 +348,15 @@ class HindsightReplayBuffer(HerReplayBuffer):
         if env is not None:
             seen, then = (cast(Any, self._normalize_obs(part, env)) for part in (seen, then))
             reward = self._normalize_reward(reward, env).astype(np.float32)
+        here = self.device.type == "cpu"
+        tensor: Callable[..., th.Tensor] = th.from_numpy if here else lambda a: th.from_numpy(a).to(self.device)
         return DictReplayBufferSamples(
-            observations={key: self._tensor(a) for key, a in seen.items()},
-            actions=self._tensor(sample["action"]),
-            next_observations={key: self._tensor(a) for key, a in then.items()},
-            dones=self._tensor(sample["done"].reshape(-1, 1)),
-            rewards=self._tensor(reward),
+            observations={key: tensor(a) for key, a in seen.items()},
+            actions=tensor(sample["action"]),
+            next_observations={key: tensor(a) for key, a in then.items()},
+            dones=tensor(sample["done"].reshape(-1, 1)),
+            rewards=tensor(reward),
         )
-
-    def _tensor(self, array: NDArray[Any]) -> th.Tensor:
-        tensor = th.from_numpy(array)
-        return tensor if self.device.type == "cpu" else tensor.to(self.device)
 
 
 class _Asked:
@@ -371,10 +381,15 @@ class _Asked:
         asked = compute_terminated or own
         self.knows_ends = self._both or asked is not None
         self._terminated = GoalFunction(asked, "HindsightReplayBuffer") if asked else None
+        self._potential = GoalFunction(self._method("compute_potential"), "HindsightReplayBuffer")
 
     def _method(self, name: str) -> Callable[..., Any]:
+        venv, env = self._venv, self._env
+
         def call(*given: Any) -> Any:
-            return self._venv.env_method(name, *given, indices=[self._env])[0]
+            if isinstance(venv, DummyVecEnv):  # without SB3's search for the environment, which costs as much again
+                return venv.envs[env].get_wrapper_attr(name)(*given)
+            return venv.env_method(name, *given, indices=[env])[0]
 
         call.__name__ = name
         return call
@@ -382,17 +397,34 @@ class _Asked:
     def __call__(self, achieved: Any, desired: Any, info: Any, n: int) -> tuple[Float, Bool]:
         achieved, desired = (as_played(a, self._goals) for a in (achieved, desired))
         if self._both:
-            return cast(tuple[Float, Bool], self._method("compute_goal")(achieved, desired, info))
+            answers = self._method("compute_goal")(achieved, desired, info)
+            return one_number_a_row(answers[0], n, *_BOTH), one_number_a_row(answers[1], n, *_BOTH).astype(np.bool_)
         reward = self._reward(achieved, desired, info, n)
         if self._terminated is None:
             return reward, np.zeros(n, np.bool_)
         return reward, self._terminated(achieved, desired, info, n).astype(np.bool_)
 
+    def potential(self, achieved: Any, desired: Any) -> Float:
+        """`compute_potential` of goals as they were played, float64[n]."""
+        return self._potential(achieved, desired, {}, len(desired)).astype(np.float64)
+
 
 def _innermost(env: VecEnv) -> VecEnv:
     while isinstance(env, VecEnvWrapper):
+        if isinstance(env, VecReward) and not env.pays_the_task:
+            refuse_relabelling()
         env = env.venv
     return env
+
+
+def _entry(info: Mapping[str, Any], name: str) -> Any:
+    try:
+        return info[name]
+    except KeyError:
+        raise RewardError(
+            f"the environment says in relabel_info that its reward reads info[{name!r}], and this step has none; it "
+            f"has {', '.join(info) or 'nothing'}."
+        ) from None
 
 
 def _columns_of(env: VecEnv) -> dict[str, tuple[int, ...]]:
@@ -412,43 +444,3 @@ def _strategy(given: Strategy) -> int | Callable[[Int, Int, np.random.Generator]
         hint = f"did you mean {near[0]!r}?" if near else f"write one of {', '.join(STRATEGIES)}, or give a function."
         raise RewardError(f"HindsightReplayBuffer: no goal strategy {given!r}: {hint}")
     return STRATEGIES[name]
-
-
-def _check(space: spaces.Space[Any], optimize_memory_usage: bool, n_sampled_goal: int) -> None:
-    if not isinstance(space, spaces.Dict) or not set(GOALS) - {"observation"} <= set(space.spaces):
-        raise RewardError(
-            f"HindsightReplayBuffer needs goals: observations are dicts with achieved_goal and desired_goal, and these "
-            f"are {space}."
-        )
-    if get_obs_shape(space["achieved_goal"]) != get_obs_shape(space["desired_goal"]):
-        raise RewardError(
-            f"achieved_goal is {space['achieved_goal']} and desired_goal is {space['desired_goal']}: what is reached "
-            f"can be asked for only where both are of one kind."
-        )
-    if optimize_memory_usage:
-        raise RewardError("HindsightReplayBuffer keeps both observations of a row: leave optimize_memory_usage out.")
-    if type(n_sampled_goal) is not int or n_sampled_goal < 1:
-        raise RewardError(f"HindsightReplayBuffer: n_sampled_goal={n_sampled_goal!r}; it is an integer of 1 or more.")
-
-
-def _layout(buffer: HindsightReplayBuffer) -> np.dtype[Any]:
-    """A row, all of it side by side, so that a random one costs few misses of the cache."""
-    fields: list[tuple[Any, ...]] = [("start", np.int32), ("length", np.int32)]
-    fields += [(name, np.float32) for name in ("reward", "done", "timeout")]
-    fields.append(("action", buffer._maybe_cast_dtype(buffer.action_space.dtype), (buffer.action_dim,)))
-    for when in ("obs", "next"):
-        for key, space in cast(Any, buffer.observation_space).spaces.items():
-            fields.append((f"{when}/{key}", space.dtype, cast(Any, buffer.obs_shape)[key]))
-    fields += [(f"info/{name}", np.float64, shape) for name, shape in buffer.relabel_info.items()]
-    return np.dtype(fields, align=True)
-
-
-def _parts(dtype: np.dtype[Any]) -> dict[str, tuple[int, int, int]]:
-    """Of each field of a sample: where it lies, its bytes, and where a new goal comes from (-1: nowhere)."""
-    fields = cast(Any, dtype).fields
-    achieved = fields["next/achieved_goal"][1]
-    return {
-        name: (offset, field.itemsize, achieved if name.endswith("/desired_goal") else -1)
-        for name, (field, offset) in fields.items()
-        if name not in ("start", "length")
-    }

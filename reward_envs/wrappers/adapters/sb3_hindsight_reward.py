@@ -130,6 +130,5 @@ class RewardHindsightReplayBuffer(RewardReplayBuffer, HindsightReplayBuffer):  #
     def _steps_to_go(self, obs: Any, envs: Int) -> Float:
         steps = np.empty(len(envs))
         for env, at in self._by_env(envs):
-            goals = obs["achieved_goal"][at], obs["desired_goal"][at]
-            steps[at] = -np.asarray(self._inner.env_method("compute_potential", *goals, {}, indices=[env])[0])
+            steps[at] = -self._ask[env].potential(obs["achieved_goal"][at], obs["desired_goal"][at])
         return steps

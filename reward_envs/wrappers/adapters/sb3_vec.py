@@ -13,7 +13,7 @@ from stable_baselines3.common.vec_env import VecEnv, VecEnvWrapper, VecMonitor, 
 from stable_baselines3.common.vec_env.base_vec_env import VecEnvObs, VecEnvStepReturn
 
 from reward_envs.card import Card
-from reward_envs.wrappers.adapters.place import refuse_relabelling, warn_of_reward_below
+from reward_envs.wrappers.adapters.place import pays_the_task, refuse_relabelling, warn_of_reward_below
 from reward_envs.wrappers.adapters.rows import Plugged, Rows, hook_column, request_hooks
 from reward_envs.wrappers.batch import Batch, Bool, Tree, map_tree
 from reward_envs.wrappers.core import Method, Scope, Spec
@@ -34,6 +34,8 @@ class Transitions(VecEnvWrapper):
     fills in.
     """
 
+    pays_the_task = False  # whether the learner gets the task's reward, whatever the goal
+
     def __init__(self, venv: VecEnv, rows: Rows, method: Method) -> None:
         super().__init__(venv)
         warn_of_reward_below(venv)
@@ -48,7 +50,8 @@ class Transitions(VecEnvWrapper):
         request_hooks(method, venv.has_attr, venv.env_method)
 
     def env_method(self, method_name: str, *method_args: Any, indices: Any = None, **method_kwargs: Any) -> list[Any]:
-        if method_name == "compute_reward":  # as SB3's HerReplayBuffer asks
+        asks_for_rewards = method_name in ("compute_reward", "compute_goal")  # as hindsight buffers do
+        if asks_for_rewards and not self.pays_the_task:
             refuse_relabelling()
         return self.venv.env_method(method_name, *method_args, indices=indices, **method_kwargs)
 
@@ -136,6 +139,7 @@ class VecReward(Transitions):
         method = as_method(method)
         self._plugged = Plugged("VecReward", Scope.BATCH, method, spec_of(venv, gamma), venv.num_envs, seed, schedule)
         super().__init__(venv, self._plugged.rows, method)
+        self.pays_the_task = pays_the_task(method)
 
     @property
     def rewarder(self) -> Rewarder:

@@ -42,13 +42,19 @@ class GoalFunction:
             answers = np.asarray(self._f(*given))
         else:
             answers = np.array([self._f(*_rows(given, i)) for i in range(n)])
-        if n and (answers.shape != (n,) or answers.dtype.kind not in "biuf" or not np.isfinite(answers).all()):
-            what = getattr(self._f, "__name__", type(self._f).__name__)
-            raise RewardError(
-                f"{self._who}: {what} gave {answers.dtype} of shape {answers.shape} for {n} rows: one finite number a "
-                f"row, shape [{n}]."
-            )
-        return answers
+        return one_number_a_row(answers, n, self._who, getattr(self._f, "__name__", type(self._f).__name__))
+
+
+def one_number_a_row(answers: Any, n: int, who: str, what: str) -> NDArray[Any]:
+    """The answers as an array [n]. Raises RewardError, which says who asked what, where they are something else."""
+    found: NDArray[Any] = np.asarray(answers)
+    whole = found.dtype.kind in "biu"
+    if n and (found.shape != (n,) or not (whole or (found.dtype.kind == "f" and np.isfinite(found).all()))):
+        raise RewardError(
+            f"{who}: {what} gave {found.dtype} of shape {found.shape} for {n} rows: one finite number a row, shape "
+            f"[{n}]."
+        )
+    return found
 
 
 def takes_many(f: Callable[..., Any], given: tuple[Tree, ...], n: int) -> bool:

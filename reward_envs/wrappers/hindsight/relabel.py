@@ -30,6 +30,7 @@ STRATEGIES: dict[str, Callable[[Int, Int, Int], tuple[Int, Int]]] = {
     role="rows",
     source="andrychowicz2017hindsight",
     claims=("goals_were_reached", "pays_its_goal"),
+    covers={146: "tests/hindsight/test_replay_property.py::test_every_sampled_row_is_what_hindsight_says"},
 )
 @dataclass(frozen=True)
 class Hindsight(Relabel):
