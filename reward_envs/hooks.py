@@ -17,7 +17,7 @@ class Hooked:
 
     def request_hooks(self, hooks: Iterable[str]) -> None:
         """Give these hooks in `info` from the next reset on; they add to those asked for before."""
-        asked = set(hooks)
+        asked = {hooks} if isinstance(hooks, str) else set(hooks)
         if unknown := sorted(asked - set(self.offers)):
             raise ValueError(f"no hook {unknown[0]!r}: this task gives {', '.join(self.offers)}.")
         self.hooks = tuple(h for h in self.offers if h in asked or h in self.hooks)
@@ -31,4 +31,11 @@ def check_reward_mode(mode: str) -> str:
     """The mode, or a sentence."""
     if mode not in ("sparse", "dense"):
         raise ValueError(f"reward_mode={mode!r}: it is 'sparse' or 'dense'.")
+    return mode
+
+
+def check_render_mode(mode: str | None, metadata: dict[str, Any]) -> str | None:
+    """The mode, or a sentence."""
+    if mode is not None and mode not in metadata["render_modes"]:
+        raise ValueError(f"render_mode={mode!r}: it is None or one of {', '.join(metadata['render_modes'])}.")
     return mode

@@ -12,6 +12,8 @@ from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
+from reward_envs.hooks import check_render_mode
+
 Rows = NDArray[np.int64]
 
 
@@ -74,12 +76,13 @@ class RowsVector(Moved, gym.vector.VectorEnv[Any, Any, Any]):
         render_mode: str | None,
     ) -> None:
         n = self.num_envs = self.engine.n
-        self.render_mode = render_mode
+        self.render_mode = check_render_mode(render_mode, self.metadata)
         self.autoreset_mode = AutoresetMode(autoreset_mode)
         self.metadata = {**type(self).metadata, "autoreset_mode": self.autoreset_mode}
         self.single_observation_space, self.single_action_space = observation, action
         self.observation_space, self.action_space = batch_space(observation, n), batch_space(action, n)
         self._over = np.zeros(n, np.bool_)
+        self._begun = False
 
     def _seen_of(self, i: int) -> Any:
         """The observation of world i alone, a copy."""
@@ -98,6 +101,8 @@ class RowsVector(Moved, gym.vector.VectorEnv[Any, Any, Any]):
     def step(
         self, actions: Any
     ) -> tuple[Any, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]:
+        if not self._begun:
+            raise gym.error.ResetNeeded("step() before the first reset(): call reset(seed=...) first.")
         engine, skip = self.engine, None
         if self._over.any():
             if self.autoreset_mode is AutoresetMode.DISABLED:
@@ -132,6 +137,7 @@ class RowsVector(Moved, gym.vector.VectorEnv[Any, Any, Any]):
     def _begin(self, rows: Rows) -> None:
         self._start(rows)
         self._over[rows] = False
+        self._begun = True
 
     def _infos(self, rows: Rows) -> dict[str, Any]:
         """Success and columns of the rows, each with the mask of those that have it."""

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import gymnasium as gym
 import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 from stable_baselines3.common.vec_env import VecEnv
 from stable_baselines3.common.vec_env.base_vec_env import VecEnvStepReturn
 
+from reward_envs.hooks import check_render_mode
 from reward_envs.vectors import Moved, Rows
 
 
@@ -28,8 +30,9 @@ class RowsVecEnv(Moved, VecEnv):
         seed: int | None,
         render_mode: str | None,
     ) -> None:
-        self.render_mode = render_mode
+        self.render_mode = check_render_mode(render_mode, {"render_modes": ["rgb_array", "human"]})
         self._actions: Any = None
+        self._begun = False
         VecEnv.__init__(self, self.engine.n, observation, action)
         self.seed(seed)
 
@@ -41,6 +44,7 @@ class RowsVecEnv(Moved, VecEnv):
         self._reset_seeds()
         self._reset_options()
         self._start(engine.all)
+        self._begun = True
         self.reset_infos = self._infos(engine.all)
         return self._seen()
 
@@ -48,6 +52,8 @@ class RowsVecEnv(Moved, VecEnv):
         self._actions = actions
 
     def step_wait(self) -> VecEnvStepReturn:
+        if not self._begun:
+            raise gym.error.ResetNeeded("step() before the first reset(): call reset() first.")
         engine = self.engine
         ended = self._move(self._actions, None)
         reward, infos = engine.reward.astype(np.float32), self._infos(engine.all)

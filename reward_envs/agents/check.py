@@ -116,7 +116,8 @@ def _ends(env: gym.Env[Any, Any], played: list[_Episode], steps: int) -> Iterato
     if all("is_success" in i for e in played for i in e.infos[1:]):
         yield Finding("ok", "info['is_success'] stands on every step.")
     else:
-        yield Finding("note", "no info['is_success'] on every step: success rates fall back on a task return above 0.")
+        yield Finding("note", "no info['is_success'] on every step: success is a task return above 0, and there are "
+                              "no success rates where steps before the end pay.")  # fmt: skip
 
 
 def _hooks(card: Any, played: list[_Episode]) -> Iterator[Finding]:

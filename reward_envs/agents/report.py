@@ -62,16 +62,22 @@ def conclude(table: pd.DataFrame, rewards: Sequence[str], threshold: float = THR
             at = steps_to(*success, threshold)
             there, middle = int(np.isfinite(at).sum()), median(at)
             when = f"median {thousands(middle)} steps" if math.isfinite(middle) else "median not reached"
-            share = f"in {there} of {len(at)} seeds" + (f", {when}" if there else "")
+            share = f"in {there} of {_seeds(len(at))}" + (f", {when}" if there else "")
             reached.append((-there, middle, name, share))
         if len(last.steps):
             mean = float(iqm(last.values[:, -1]))
             returned.append((-mean, f"{name} {mean:.3g}"))
     if reached:
         best, *rest = _tied(sorted(reached))
+        if len(reached) > 1 and not any(there for there, *_ in reached):
+            return f"No reward reached {100 * threshold:.0f} % success {best[1].replace('in 0 of', 'in any of')}."
         goal = f"{best[0]} reached {100 * threshold:.0f} % success {best[1]}"
         return "; ".join([goal, *(f"{names} {share}" for names, share in rest)]) + "."
     return "Task return after training: " + "; ".join(sentence for _, sentence in sorted(returned)) + "."
+
+
+def _seeds(n: int) -> str:
+    return f"{n} seed{'s' * (n != 1)}"
 
 
 def _tied(reached: list[tuple[int, float, str, str]]) -> list[tuple[str, str]]:

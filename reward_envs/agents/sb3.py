@@ -304,6 +304,8 @@ def load(folder: str | Path, reward: Method | str | None = None, *, device: str 
     agents that you trust. Raises TextError where the reward had no text and is not given, RewardError where another is.
     """
     folder = Path(folder)
+    if not (folder / "agent.json").is_file():
+        raise RewardError(f"{folder} holds no agent.json: name the folder that train(..., out=folder) left.")
     said = json.loads((folder / "agent.json").read_text(encoding="utf-8"))
     plan = Plan(**said["plan"])
     cls = algorithm_class(plan.algo)

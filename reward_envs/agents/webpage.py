@@ -66,7 +66,8 @@ def _coloured(episode: Mapping[str, Any]) -> dict[str, Any]:
 
 def _subtitle(spec: Mapping[str, Any]) -> str:
     plan, seeds = spec["plan"], len(spec["seeds"])
-    return f"{plan['env']}, {plan['algo'].upper()}, {thousands(plan['steps'])} steps, {seeds} seeds; {spec['success']}"
+    how_long = f"{thousands(plan['steps'])} steps, {seeds} seed{'s' * (seeds != 1)}"
+    return f"{plan['env']}, {plan['algo'].upper()}, {how_long}; {spec['success']}"
 
 
 def _summary(table: pd.DataFrame, rewards: Sequence[str], success: bool) -> str:

@@ -82,7 +82,7 @@ class Bodies:
 
     def request(self, hooks: Iterable[str]) -> None:
         """Add hooks; raises ValueError for an unknown one."""
-        wanted = set(hooks)
+        wanted = {hooks} if isinstance(hooks, str) else set(hooks)
         if unknown := sorted(wanted - set(self.task.offers)):
             raise ValueError(f"no hook {unknown[0]!r}: this task gives {', '.join(self.task.offers)}.")
         self.asked = tuple(h for h in self.task.offers if h in wanted or h in self.asked)

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from reward_envs.control.engine import Bodies
 from reward_envs.control.picture import Pictures
 from reward_envs.control.task import ControlTask, Float
+from reward_envs.hooks import check_render_mode
 from reward_envs.vectors import Moved, RowsVector
 
 
@@ -172,7 +173,7 @@ class ControlEnv(_Goals, gym.Env[Any, Any]):
     def __init__(self, task: ControlTask, *, hooks: Iterable[str] = (), render_mode: str | None = None) -> None:
         self._open(task, 1, hooks)
         self.observation_space, self.action_space = self._spaces()
-        self.render_mode = render_mode
+        self.render_mode = check_render_mode(render_mode, self.metadata)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         super().reset(seed=seed)

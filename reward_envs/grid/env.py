@@ -15,7 +15,7 @@ from reward_envs.card import Card
 from reward_envs.grid.hooks import GridHooks
 from reward_envs.grid.spec import GridSpec
 from reward_envs.grid.worlds import Worlds, as_action, as_actions
-from reward_envs.hooks import check_reward_mode
+from reward_envs.hooks import check_render_mode, check_reward_mode
 from reward_envs.vectors import Moved, RowsVector
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz ,"
@@ -153,7 +153,7 @@ class GridEnv(_Task, gym.Env[dict[str, Any], int]):
     ) -> None:
         self._open(spec, 1, view_size, full_view, reward_mode, hooks)
         self.observation_space, self.action_space = self._spaces()  # type: ignore[assignment]
-        self.render_mode = render_mode
+        self.render_mode = check_render_mode(render_mode, self.metadata)
         self._action = np.zeros(1, np.int64)
         self._seeded = False
 
@@ -200,6 +200,8 @@ class GridEnv(_Task, gym.Env[dict[str, Any], int]):
     def render(self) -> Any:
         from reward_envs.grid.picture import picture, show
 
+        if self.render_mode is None:
+            return None
         frame = picture(self.worlds, 0)
         if self.render_mode == "human":
             show(self, frame)

@@ -59,14 +59,14 @@ class Spec:
                 f"{method.label} is written with gamma={own}, and the learner discounts by gamma={self.gamma}: leave "
                 f"gamma out of the text, for then it is the learner's."
             )
-        gamma = self.gamma if own is None else own
+        gamma: Any = self.gamma if own is None else own
         if gamma is None:
             raise RewardError(
                 f"{method.label} needs the learner's discount and this place does not know it: write gamma=... in "
                 f"{method.label}(...), or hand gamma= to the adapter."
             )
-        if not 0.0 <= gamma <= 1.0:
-            raise RewardError(f"{method.label} got gamma={gamma}; a discount lies between 0 and 1.")
+        if not isinstance(gamma, int | float) or not 0.0 <= gamma <= 1.0:
+            raise RewardError(f"{method.label} got gamma={gamma!r}; a discount lies between 0 and 1.")
         return float(gamma)
 
 

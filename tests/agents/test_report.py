@@ -43,7 +43,7 @@ NEVER, LATE, EARLY, UNSTEADY = [0.0] * 4, [0.0, 0.0, 0.0, 0.95], [0.0, 0.9, 1.0,
             "clip(task, 0, 1) in 2 of 2 seeds, median 41k steps.",
         ),
         ({"task": [NEVER, NEVER]}, "task reached 90 % success in 0 of 2 seeds."),
-        ({"task": [UNSTEADY]}, "task reached 90 % success in 1 of 1 seeds, median 1k steps."),
+        ({"task": [UNSTEADY]}, "task reached 90 % success in 1 of 1 seed, median 1k steps."),
     ],
 )
 def test_conclusion(success: dict[str, list[list[float]]], sentence: str) -> None:
@@ -57,7 +57,7 @@ def test_conclusion_without_success_is_the_return_best_first() -> None:
 
 
 def test_a_reward_without_a_finished_run_is_left_out() -> None:
-    sentence = "task alone reached 90 % success in 1 of 1 seeds, median 1k steps."
+    sentence = "task alone reached 90 % success in 1 of 1 seed, median 1k steps."
     assert conclude(table({"task": [EARLY]}), ["task", "task + count"]) == sentence
 
 

@@ -302,7 +302,7 @@ def test_a_scale_beyond_the_task_is_named(said: Any) -> None:
     paid(Potential(height, scale=10.0), hill, spec)
     assert said.text == ""
     paid(Potential("progress", scale=-10.0), hill, spec)
-    assert "potential has potentials up to 10, beyond the task's returns (0.0, 1.0)" in said.text
+    assert "potential has potentials up to 10, more than twice the task's returns (0.0, 1.0)" in said.text
     paid(Potential(TABLE, scale=0.5), hill, spec)
     assert "potentials up to 2.5" in said.text
 

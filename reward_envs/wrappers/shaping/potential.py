@@ -132,8 +132,8 @@ class Potential(Method):
         farthest = spec.card.steps_to_go_max if spec.card else None
         if farthest is None or not farthest > 0:
             raise RewardError(
-                f"{self.label} needs the largest distance and the environment's card gives {farthest}: write d_max=... "
-                f"in {self.label}(steps_to_go, ...)."
+                f"{self.label} needs the largest distance, and the environment, which may have no hook steps_to_go at "
+                f"all, says {farthest}: write d_max=... in {self.label}(steps_to_go, ...), or name another potential."
             )
         return float(farthest)
 
@@ -149,20 +149,22 @@ class Potential(Method):
             None: f"{near}; where an episode can end in failure, which the environment does not tell, write "
             f"offset={above:g}",
         }
-        notice(f"{self.label}: the potential of steps_to_go is {why[failing]}.")
+        times = "" if self.scale == 1 else f"{self.scale:g} times "
+        notice(f"{self.label}: the potential of steps_to_go is {times}{why[failing]}.")
         return above if failing else above - 1.0
 
     def _warn_of_size(self, spec: Spec) -> None:
         if spec.card is None or spec.card.reward_range is None or not (self.hooks or isinstance(self.phi, tuple)):
             return
         size = abs(self.scale) * (max(abs(v) for v in self.phi) if isinstance(self.phi, tuple) else 1.0)
-        if size > max(abs(v) for v in spec.card.reward_range):
+        if size > _LARGE * max(abs(v) for v in spec.card.reward_range):
             notice(
-                f"{self.label} has potentials up to {size:g}, beyond the task's returns {spec.card.reward_range}: it "
-                f"can drown the task while learning; lower scale."
+                f"{self.label} has potentials up to {size:g}, more than twice the task's returns "
+                f"{spec.card.reward_range}: it can drown the task while learning; lower scale."
             )
 
 
+_LARGE = 2.0  # times the task's return; up to that potentials were seen to help (docs/potentials.md)
 _FLOAT64 = np.dtype(np.float64)
 
 
