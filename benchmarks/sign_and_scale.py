@@ -1,6 +1,6 @@
 """What sign and scale of a potential do to learning: one table over three tasks, from one command.
 
-    python benchmarks/sign_and_scale.py --out sign-and-scale [--seeds 3] [--task DoorKey-8x8-v0 ...]
+    python benchmarks/sign_and_scale.py --out sign-and-scale [--seeds 5] [--task DoorKey-8x8-v0 ...]
 
 Each task is a `reward-envs compare` into a folder of its own; an interrupted table goes on where it stopped. All
 potentials keep the optimal policies; the table says which of them are learned.
@@ -65,7 +65,7 @@ def row(name: str, table: object, text: str) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, default=Path("sign-and-scale"))
-    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--jobs", type=int, default=None)
     parser.add_argument("--task", action="append", choices=list(STEPS))
     given = parser.parse_args()

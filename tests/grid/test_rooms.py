@@ -12,16 +12,15 @@ import gymnasium as gym
 import minigrid
 import numpy as np
 import pytest
-from scipy.stats import chi2_contingency
 
 from reward_envs.grid.rooms import ROOMS
 from reward_envs.grid.spec import COLOURS
 from reward_envs.kernels import grid as k
+from tests.grid.tools import assert_same_frequencies
 
 assert minigrid.__name__  # registers its ids
 
 OURS, THEIRS = 2500, 300
-FIVE_SIGMA = 5.7e-7  # two-sided
 NAMES = tuple(ROOMS)
 LOCKED_DOORS = {"2Dl": 2, "2Dlh": 2, "2Dlhb": 2, "1Q": 2, "2Q": 4, "Full": 8}  # of a maze; other tasks have one
 
@@ -126,27 +125,6 @@ def faced(cells: Any, state: Any) -> Any:
     x = state[:, k.X] + np.array([1, 0, -1, 0])[heading]
     y = state[:, k.Y] + np.array([0, 1, 0, -1])[heading]
     return cells[np.arange(len(cells)), y, x]
-
-
-def assert_same_frequencies(mine: Counter[Hashable], other: Counter[Hashable], about: str) -> None:
-    """Chi-square of both samples, rare values pooled; and no value that one has often and the other never."""
-    len_mine, len_other = sum(mine.values()), sum(other.values())
-    assert set(other) <= set(mine), about
-    never = [value for value, n in mine.items() if value not in other and n * len_other / len_mine > 15]
-    assert not never, f"{about}: {never}"
-    share = len_other / (len_mine + len_other)
-    table: list[list[int]] = []
-    rest = [0, 0]
-    for value in mine:
-        pair = [mine[value], other[value]]
-        if sum(pair) * share >= 5:
-            table.append(pair)
-        else:
-            rest = [rest[0] + pair[0], rest[1] + pair[1]]
-    if sum(rest) * share >= 5:
-        table.append(rest)
-    if len(table) > 1:
-        assert chi2_contingency(np.array(table)).pvalue > FIVE_SIGMA, about
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -1,0 +1,81 @@
+"""What hindsight does to learning: the task's reward alone, with and without it, the same agent and gradient steps.
+
+    python benchmarks/hindsight_learning.py --out hindsight-learning [--seeds 5] [--task Reach-v0 ...] [--jobs 2]
+
+SAC with its preset but for what `TASKS` says. Each task and kind is a comparison into a folder of its own; an
+interrupted one goes on where it stopped.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from reward_envs.agents.compare import compare
+from reward_envs.agents.report import curves, thousands
+from reward_envs.agents.statistics import interval, iqm, median, steps_to
+
+_ALL = {"gamma": 0.95, "tau": 0.05, "learning_starts": 500}
+_MAZE = {"gamma": 0.98, "tau": 0.02, "train_freq": 1, "gradient_steps": 4, "policy_kwargs": {"net_arch": [128, 128]}}
+
+
+class Setting(NamedTuple):
+    """Steps of training, how many evaluations, the success rate to reach, worlds side by side, hyperparameters."""
+
+    steps: int
+    evaluations: int
+    threshold: float
+    n_envs: int
+    hyperparameters: dict[str, Any]
+
+
+TASKS = {
+    "Reach-v0": Setting(6_000, 12, 0.95, 1, _ALL),
+    "PointMaze-UMaze-v0": Setting(100_000, 10, 0.8, 8, {**_MAZE, "learning_starts": 4_000}),
+    "Push-v0": Setting(250_000, 10, 0.8, 8, {**_MAZE, "gamma": 0.95, "learning_starts": 2_000}),
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--out", type=Path, default=Path("hindsight-learning"))
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--jobs", type=int, default=None)
+    parser.add_argument("--task", action="append", choices=list(TASKS))
+    given = parser.parse_args()
+    print("| task | steps | hindsight | seeds there | median steps | success at the end |")
+    print("| --- | --- | --- | --- | --- | --- |")
+    for task in given.task or TASKS:
+        how = TASKS[task]
+        for goals in (4, 0):
+            found = compare(
+                f"reward_envs/{task}",
+                ["task"],
+                algo="sac",
+                steps=how.steps,
+                seeds=given.seeds,
+                out=given.out / f"{task}-{goals}",
+                jobs=given.jobs,
+                n_envs=how.n_envs,
+                eval_every=how.steps // how.evaluations,
+                eval_episodes=50,
+                hindsight=goals,
+                hyperparameters=how.hyperparameters,
+                progress=False,
+            )
+            curve = curves(found.table, "task", "eval/success_rate")
+            at, last = steps_to(*curve, how.threshold), curve.values[:, -1]
+            middle = thousands(median(at)) if math.isfinite(median(at)) else "not reached"
+            low, high = interval([last])
+            there = f"{int((at < math.inf).sum())} of {len(at)} at {how.threshold:.0%}"
+            end = f"{float(iqm(last)):.2f} ({float(low):.2f} to {float(high):.2f})"
+            name, kind = task.removesuffix("-v0"), f"k = {goals}" if goals else "none"
+            print(f"| {name} | {thousands(how.steps)} | {kind} | {there} | {middle} | {end} |", flush=True)
+            for sentence in found.failures:
+                print(sentence)
+
+
+if __name__ == "__main__":
+    main()
