@@ -162,7 +162,7 @@ def test_compare_end_to_end_on_own_code(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "reward_envs.cli", *words]
     done = subprocess.run(command, cwd=tmp_path, env={"PYTHONPATH": str(ROOT)}, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    assert "90 % success in 0 of 1 seed" in done.stdout and "report.png" in done.stdout
+    assert "No reward reached 90 % success in any of 1 seed." in done.stdout and "report.png" in done.stdout
     assert "of 2 runs" in done.stderr and "100 % of the steps" in done.stderr
 
 

@@ -62,7 +62,7 @@ DEFAULTS: dict[str, Default] = {
             "gamma": 0.9,  # what an action that does nothing costs is (1 - gamma) V: at 0.99 less than the nets err
             "train_freq": 1,
             "tau": 0.005,
-            "target_update_interval": 1,
+            "target_update_interval": 4,  # every step of the four
         },
     ),
     # SB3's entropy bonus begins at 1, beside which a sparse reward is nothing for thousands of steps.

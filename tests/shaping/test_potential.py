@@ -339,8 +339,12 @@ def test_wrong_fields(fields: dict[str, Any], sentence: str) -> None:
     [
         (TABLE, Spec(), "potential needs the learner's discount and this place does not know it"),
         (TABLE, Spec(gamma=1.5), "potential got gamma=1.5; a discount lies between 0 and 1"),
-        ("steps_to_go", Spec(gamma=0.9), "potential needs the largest distance and the environment's card gives None"),
-        ("steps_to_go", Spec(gamma=0.9, card=Card("x", steps_to_go_max=0.0)), "the environment's card gives 0.0"),
+        (
+            "steps_to_go",
+            Spec(gamma=0.9),
+            "potential needs the largest distance, and the environment, which may have no hook steps_to_go at all, says None",
+        ),
+        ("steps_to_go", Spec(gamma=0.9, card=Card("x", steps_to_go_max=0.0)), "says 0.0: write d_max"),
         ("no.such:thing", Spec(gamma=0.9), "cannot import 'no.such:thing'"),
         ("math:pi", Spec(gamma=0.9), "'math:pi' is a float, not a function"),
     ],
