@@ -342,7 +342,7 @@ def test_wrong_fields(fields: dict[str, Any], sentence: str) -> None:
         (
             "steps_to_go",
             Spec(gamma=0.9),
-            "potential needs the largest distance, and the environment, which may have no hook steps_to_go at all, says None",
+            "the environment, which may have no hook steps_to_go at all, says None",
         ),
         ("steps_to_go", Spec(gamma=0.9, card=Card("x", steps_to_go_max=0.0)), "says 0.0: write d_max"),
         ("no.such:thing", Spec(gamma=0.9), "cannot import 'no.such:thing'"),
