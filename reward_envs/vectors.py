@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, SupportsIndex
 
 import gymnasium as gym
 import numpy as np
@@ -15,6 +15,17 @@ from numpy.typing import NDArray
 from reward_envs.hooks import check_render_mode
 
 Rows = NDArray[np.int64]
+RESET_FIRST = "step() before the first reset(): call reset(seed=...) first."
+
+
+def check_worlds(n: SupportsIndex, threads: SupportsIndex) -> tuple[int, int]:
+    """Both as ints; raises TypeError or ValueError where either is no whole number of at least 1."""
+    for what, value in (("num_envs", n), ("threads", threads)):
+        if isinstance(value, bool) or not hasattr(value, "__index__"):
+            raise TypeError(f"{what}={value!r}: it is a whole number of at least 1.")
+        if int(value) < 1:
+            raise ValueError(f"{what}={value}: it is a whole number of at least 1.")
+    return int(n), int(threads)
 
 
 class Engine(Protocol):
@@ -102,7 +113,7 @@ class RowsVector(Moved, gym.vector.VectorEnv[Any, Any, Any]):
         self, actions: Any
     ) -> tuple[Any, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]:
         if not self._begun:
-            raise gym.error.ResetNeeded("step() before the first reset(): call reset(seed=...) first.")
+            raise gym.error.ResetNeeded(RESET_FIRST)
         engine, skip = self.engine, None
         if self._over.any():
             if self.autoreset_mode is AutoresetMode.DISABLED:

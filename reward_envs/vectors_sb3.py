@@ -12,7 +12,7 @@ from stable_baselines3.common.vec_env import VecEnv
 from stable_baselines3.common.vec_env.base_vec_env import VecEnvStepReturn
 
 from reward_envs.hooks import check_render_mode
-from reward_envs.vectors import Moved, Rows
+from reward_envs.vectors import RESET_FIRST, Moved, Rows
 
 
 class RowsVecEnv(Moved, VecEnv):
@@ -53,7 +53,7 @@ class RowsVecEnv(Moved, VecEnv):
 
     def step_wait(self) -> VecEnvStepReturn:
         if not self._begun:
-            raise gym.error.ResetNeeded("step() before the first reset(): call reset() first.")
+            raise gym.error.ResetNeeded(RESET_FIRST)
         engine = self.engine
         ended = self._move(self._actions, None)
         reward, infos = engine.reward.astype(np.float32), self._infos(engine.all)

@@ -2,7 +2,8 @@
 
 The blocks of a page run in order, in one namespace, in an empty folder: `python` blocks, whose printed lines are
 compared with the `output` block that follows where there is one, and `pycon` blocks as doctests. A comment in the line
-before a fence says what else to do with it: `<!-- not run: why -->`, or `<!-- file: name.py -->` to make it that file.
+before a fence says what else to do with it: `<!-- not run: why -->`, `<!-- file: name.py -->` to make it that file, or
+`<!-- needs: module -->` to run it, and look at its output, only where that module is installed.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import doctest
-import importlib
+import importlib.util
 import io
 import re
 import shlex
@@ -73,13 +74,16 @@ def test_every_block_runs(page: Path, tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr(registry, "_entries", dict(registry.methods()))  # a page may register a method
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
-    printed = ""
+    printed: str | None = ""
     for block in blocks(page):
         order, _, name = block.told.partition(": ")
         if order == "file":
             (tmp_path / name).write_text(block.code, encoding="utf-8")
         elif block.kind == "output":
-            assert printed.rstrip() == block.code.rstrip(), f"{page.name}, line {block.line}"
+            if printed is not None:
+                assert printed.rstrip() == block.code.rstrip(), f"{page.name}, line {block.line}"
+        elif order == "needs" and importlib.util.find_spec(name) is None:
+            printed = None
         elif order != "not run":
             printed = run(block, page, module.__dict__)
 
@@ -109,7 +113,7 @@ def test_every_command_exists(page: Path, tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def test_few_blocks_are_left_out_and_each_says_why() -> None:
-    told = [(p.name, b.told) for p in PAGES for b in blocks(p) if b.told and not b.told.startswith("file: ")]
+    told = [(p.name, b.told) for p in PAGES for b in blocks(p) if b.told and not b.told.startswith(("file: ", "needs: "))]
     assert all(re.fullmatch(r"not run: .{10,}", why) for _, why in told), told
     assert len(told) <= LEFT_OUT, told
 

@@ -16,18 +16,19 @@ EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 
 
 @functools.cache
-def said(name: str, steps: int) -> str:
+def said(name: str, steps: int, *more: str) -> str:
     """What an example prints; a warning in it is an error."""
     command = [sys.executable, "-W", "error::UserWarning", str(ROOT / "examples" / f"{name}.py"), "--steps", str(steps)]
+    command += more
     variables = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
     done = subprocess.run(command, env=variables, text=True, capture_output=True, check=False, timeout=300)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
 
-def numbers(name: str, steps: int) -> dict[str, float]:
+def numbers(name: str, steps: int, *more: str) -> dict[str, float]:
     """The lines "name value" of an example."""
-    return {k: float(v) for k, v in re.findall(r"^(\w+) (-?[\d.]+)$", said(name, steps), re.M)}
+    return {k: float(v) for k, v in re.findall(r"^(\w+) (-?[\d.]+)$", said(name, steps, *more), re.M)}
 
 
 def test_make_with_reward_the_potential_adds_up_whatever_was_done() -> None:
@@ -81,6 +82,13 @@ def test_sb3_shaped_shows_the_task_and_the_terms() -> None:
         assert 0 <= got[f"{name}_last_task_a_step"] < 0.1
     assert 0 < abs(got["shaped_last_potential_a_step"]) < 0.1
     assert "task_last_potential_a_step" not in got
+
+
+def test_binary_goals_trains_with_and_without_hindsight() -> None:
+    for goals in ((), ("--goals", "0")):
+        got = numbers("binary_goals", 600, *goals)
+        assert list(got) == [f"success_{steps}" for steps in range(120, 601, 120)]
+        assert all(0 <= share <= 1 for share in got.values())
 
 
 def test_every_example_has_a_test_and_says_how_to_run_it() -> None:

@@ -11,6 +11,7 @@ from gymnasium.utils import seeding
 from numpy.typing import NDArray
 
 from reward_envs.control.task import Bool, ControlTask, Float
+from reward_envs.vectors import check_worlds
 
 Rows = NDArray[np.int64]
 START = 1.0  # of an episode, s: not the 0 at which MuJoCo begins a broken world again
@@ -41,10 +42,7 @@ class Bodies:
     def __init__(self, task: ControlTask, n: int, threads: int = 1) -> None:
         import mujoco
 
-        if n < 1:
-            raise ValueError(f"{n} worlds: a vector needs at least one.")
-        if threads < 1:
-            raise ValueError(f"threads={threads}: a step takes at least one.")
+        n, threads = check_worlds(n, threads)
         self.task, self.n, self.threads = task, n, threads
         self.model = task.model()
         self.seconds = task.substeps * float(self.model.opt.timestep)

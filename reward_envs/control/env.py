@@ -16,7 +16,7 @@ from reward_envs.control.engine import Bodies
 from reward_envs.control.picture import Pictures
 from reward_envs.control.task import ControlTask, Float
 from reward_envs.hooks import check_render_mode
-from reward_envs.vectors import Moved, RowsVector
+from reward_envs.vectors import RESET_FIRST, Moved, RowsVector
 
 
 class _OfGoals:
@@ -174,15 +174,19 @@ class ControlEnv(_Goals, gym.Env[Any, Any]):
         self._open(task, 1, hooks)
         self.observation_space, self.action_space = self._spaces()
         self.render_mode = check_render_mode(render_mode, self.metadata)
+        self._begun = False
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         super().reset(seed=seed)
+        self._begun = True
         if seed is not None:
             self.bodies.seed(self.bodies.all, [seed])
         self._start(self.bodies.all)
         return self._one(), self._info()
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        if not self._begun:
+            raise gym.error.ResetNeeded(RESET_FIRST)
         self._move(np.asarray(action, np.float64)[None])
         b = self.bodies
         return self._one(), b.reward.item(), b.terminated.item(), b.truncated.item(), self._info()

@@ -16,7 +16,7 @@ from reward_envs.grid.hooks import GridHooks
 from reward_envs.grid.spec import GridSpec
 from reward_envs.grid.worlds import Worlds, as_action, as_actions
 from reward_envs.hooks import check_render_mode, check_reward_mode
-from reward_envs.vectors import Moved, RowsVector
+from reward_envs.vectors import RESET_FIRST, Moved, RowsVector
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz ,"
 Mode = Literal["sparse", "dense"]
@@ -155,7 +155,7 @@ class GridEnv(_Task, gym.Env[dict[str, Any], int]):
         self.observation_space, self.action_space = self._spaces()  # type: ignore[assignment]
         self.render_mode = check_render_mode(render_mode, self.metadata)
         self._action = np.zeros(1, np.int64)
-        self._seeded = False
+        self._begun = False
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         super().reset(seed=seed)
@@ -164,13 +164,16 @@ class GridEnv(_Task, gym.Env[dict[str, Any], int]):
             worlds.seed(worlds.all, [seed])
         self._start(worlds.all)
         self._mission = worlds.mission(0)
+        self._begun = True
         if self.render_mode == "human":
             self.render()
         return self._seen(), self._info()
 
     def step(self, action: int) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         worlds = self.worlds
-        self._action[0] = action if type(action) is int else as_action(action)
+        if not self._begun:
+            raise gym.error.ResetNeeded(RESET_FIRST)
+        self._action[0] = as_action(action)
         worlds.step(self._action)
         if self._dense:
             self._pay_dense(worlds.all)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from reward_envs.grid.spec import GridSpec
 from reward_envs.kernels import grid as k
+from reward_envs.vectors import check_worlds
 
 Float = NDArray[np.float64]
 Bool = NDArray[np.bool_]
@@ -45,7 +46,7 @@ class Worlds:
         Threads of a step; more than one is worth it from a thousand worlds on.
 
     A world's generator is one 64-bit word, so that a seed gives one trajectory, alone and in any place of a vector.
-    Raises ValueError where n or view_size cannot be.
+    Raises TypeError or ValueError where n, threads or view_size cannot be.
     """
 
     columns: tuple[str, ...] = ()  # attributes, float64[N], that `info` holds on every step
@@ -53,12 +54,9 @@ class Worlds:
     def __init__(
         self, spec: GridSpec, n: int, *, view_size: int = 7, full_view: bool = False, threads: int = 1
     ) -> None:
-        if n < 1:
-            raise ValueError(f"{n} worlds: a vector needs at least one.")
+        n, threads = check_worlds(n, threads)
         if not (view_size % 2 == 1 and 3 <= view_size <= 15):
             raise ValueError(f"view_size={view_size}: an agent sees an odd number of cells across, 3 to 15.")
-        if threads < 1:
-            raise ValueError(f"threads={threads}: a step takes at least one.")
         self.spec, self.n, self.full_view, self.threads = spec, n, full_view, threads
         area = spec.width * spec.height
         pad = -(-(view_size * (spec.width + 1)) // area)
@@ -178,12 +176,17 @@ def as_actions(actions: Any, n: int) -> NDArray[np.int64]:
         raise TypeError(f"actions of type {array.dtype}: they are integers.")
     if array.shape != (n,):
         raise ValueError(f"actions of shape {array.shape} for {n} worlds: one integer a world.")
+    if array.dtype == np.uint64 and array.max() >= 2**63:
+        raise ValueError(f"action {array.max()}: actions count from 0.")
     return array.astype(np.int64, copy=False)
 
 
 def as_action(action: Any) -> int:
     """An action as an int; raises TypeError where it is none."""
     try:
-        return operator.index(action.item() if isinstance(action, np.ndarray) and action.ndim == 0 else action)
+        index = operator.index(action.item() if isinstance(action, np.ndarray) and action.ndim == 0 else action)
     except TypeError:
         raise TypeError(f"action {action!r}: it is an integer.") from None
+    if abs(index) >= 2**63:
+        raise ValueError(f"action {index}: actions count from 0.")
+    return index

@@ -162,8 +162,10 @@ def test_what_is_no_action_gets_a_sentence() -> None:
     ):
         with pytest.raises(ValueError, match=said):
             vector.step(wrong)
-    with pytest.raises(ValueError, match="0 worlds"):
+    with pytest.raises(ValueError, match="num_envs=0"):
         gym.make_vec("reward_envs/PointReach-v0", 0)
+    with pytest.raises(gym.error.ResetNeeded, match="call reset"):
+        make("PointReach-v0").unwrapped.step(np.zeros(2))
     with pytest.raises(ValueError, match="tolerance=0"):
         make("PointReach-v0", tolerance=0)
     with pytest.raises(ValueError, match="max_steps=0"):

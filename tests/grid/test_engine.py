@@ -347,18 +347,27 @@ def test_wrong_actions_move_nothing() -> None:
             vector.step(wrong)
         np.testing.assert_array_equal(vector.worlds.state, before)
     single = GridEnv(TASKS["DoorKey-5x5-v0"])
+    with pytest.raises(gym.error.ResetNeeded, match="call reset"):
+        single.step(0)
     single.reset(seed=0)
     with pytest.raises(TypeError, match="action 1.5: it is an integer"):
         single.step(1.5)
     with pytest.raises(ValueError, match="action 9 of world 0"):
         single.step(np.int64(9))
+    with pytest.raises(ValueError, match=f"action {2**70}: actions count from 0"):
+        single.step(2**70)
+    with pytest.raises(ValueError, match=f"action {2**63 + 1}: actions count from 0"):
+        vector.step(np.array([0, 2**63 + 1, 0], np.uint64))
     assert single.step(np.array(2))[2] is False
 
 
 def test_wrong_sizes_seeds_and_masks_are_refused() -> None:
     spec = TASKS["DoorKey-5x5-v0"]
-    with pytest.raises(ValueError, match="0 worlds: a vector needs at least one"):
-        GridVector(spec, 0)
+    for size, error in ((0, ValueError), (-2, ValueError), (1.5, TypeError), ("2", TypeError), (True, TypeError)):
+        with pytest.raises(error, match=f"num_envs={size!r}: it is a whole number of at least 1"):
+            GridVector(spec, size)
+        with pytest.raises(error, match=f"threads={size!r}: it is a whole number of at least 1"):
+            GridVector(spec, 2, threads=size)
     with pytest.raises(ValueError, match="view_size=4: an agent sees an odd number"):
         GridEnv(spec, view_size=4)
     vector = GridVector(spec, 2, autoreset_mode="Disabled")
