@@ -6,8 +6,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from reward_envs.control.task import Float
+from reward_envs.kernels import arm as k
 
-BASE, UPPER, FORE = -0.55, 0.45, 0.45  # x of the shoulder, and lengths from it to the elbow and to the hand, m
+LINKS = np.array([-0.55, 0.45, 0.45])  # x of the shoulder, and lengths from it to the elbow and to the hand, m
 LOW, HIGH = np.array([-0.25, -0.3, 0.025]), np.array([0.25, 0.3, 0.5])  # of the hand's targets, m
 CUBE = 0.025  # half an edge, m, and so the height of its middle on the table
 WIDE = 0.04  # m, of a finger from the middle when the gripper is open
@@ -92,9 +93,9 @@ def scene(tolerance: float, cube: bool) -> str:
     """The model in MJCF, with a ball of the tolerance as the goal."""
     under, leg = BEAM - 0.05, (-FLOOR - 0.04) / 2
     return XML.format(
-        base=BASE,
-        upper=UPPER,
-        fore=FORE,
+        base=LINKS[0],
+        upper=LINKS[1],
+        fore=LINKS[2],
         beam=BEAM,
         floor=FLOOR,
         under=under,
@@ -113,14 +114,10 @@ def forward(joints: ArrayLike) -> Float:
     >>> forward([0.0, 0.0, 0.1]).round(3).tolist()
     [0.35, 0.0, 0.1]
     """
-    joints = np.asarray(joints, np.float64)
-    first = joints[..., 0]
-    second = first + joints[..., 1]
-    hand = np.empty((*first.shape, 3))
-    hand[..., 0] = BASE + UPPER * np.cos(first) + FORE * np.cos(second)
-    hand[..., 1] = UPPER * np.sin(first) + FORE * np.sin(second)
-    hand[..., 2] = joints[..., 2]
-    return hand
+    rows, shape = _rows(joints)
+    hand = np.empty((len(rows), 3))
+    k.forward(rows, LINKS, hand)
+    return hand.reshape(*shape, 3)
 
 
 def velocity(joints: ArrayLike, speeds: ArrayLike) -> Float:
@@ -129,14 +126,10 @@ def velocity(joints: ArrayLike, speeds: ArrayLike) -> Float:
     >>> velocity([0.0, 1.0, 0.1], [0.0, 1.0, 0.2]).round(3).tolist()
     [-0.379, 0.243, 0.2]
     """
-    joints, speeds = np.asarray(joints, np.float64), np.asarray(speeds, np.float64)
-    first, turn = joints[..., 0], speeds[..., 0]
-    second, both = first + joints[..., 1], turn + speeds[..., 1]
-    out = np.empty((*first.shape, 3))
-    out[..., 0] = -UPPER * np.sin(first) * turn - FORE * np.sin(second) * both
-    out[..., 1] = UPPER * np.cos(first) * turn + FORE * np.cos(second) * both
-    out[..., 2] = speeds[..., 2]
-    return out
+    rows, shape = _rows(joints)
+    out = np.empty((len(rows), 3))
+    k.velocity(rows, _rows(speeds)[0], LINKS, out)
+    return out.reshape(*shape, 3)
 
 
 def inverse(hand: ArrayLike) -> Float:
@@ -148,13 +141,12 @@ def inverse(hand: ArrayLike) -> Float:
     >>> forward(inverse([0.1, -0.2, 0.3])).round(12).tolist()
     [0.1, -0.2, 0.3]
     """
-    hand = np.asarray(hand, np.float64)
-    x, y = hand[..., 0] - BASE, hand[..., 1]
-    bend = (x * x + y * y - (UPPER**2 + FORE**2)) / (2 * UPPER * FORE)
-    bend = np.minimum(np.maximum(bend, -1.0), 1.0)  # np.clip takes longer for few rows
-    joints = np.empty((*x.shape, 4))
-    joints[..., 1] = elbow = np.arccos(bend)
-    joints[..., 0] = np.arctan2(y, x) - np.arctan2(FORE * np.sin(elbow), UPPER + FORE * bend)
-    joints[..., 2] = hand[..., 2]
-    joints[..., 3] = -joints[..., 0] - elbow
-    return joints
+    rows, shape = _rows(hand)
+    joints = np.empty((len(rows), 4))
+    k.inverse(rows, LINKS, joints)
+    return joints.reshape(*shape, 4)
+
+
+def _rows(values: ArrayLike) -> tuple[Float, tuple[int, ...]]:
+    array = np.asarray(values, np.float64)
+    return (array if array.ndim == 2 else array.reshape(-1, array.shape[-1])), array.shape[:-1]
