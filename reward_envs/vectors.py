@@ -68,8 +68,8 @@ class Moved:
         """The observations of all worlds."""
         raise NotImplementedError
 
-    def _columns(self) -> Mapping[str, Any]:
-        """What `info` holds beside `is_success`, one column a name."""
+    def _columns(self, rows: Rows) -> Mapping[str, Any]:
+        """What `info` holds of the worlds `rows` beside `is_success`: one fresh column a name, a value for each."""
         raise NotImplementedError
 
 
@@ -129,9 +129,12 @@ class RowsVector(Moved, gym.vector.VectorEnv[Any, Any, Any]):
         self._over = paid[1] | paid[2]
         if self.autoreset_mode is not AutoresetMode.SAME_STEP:
             return self._seen(), *paid, self._infos(engine.all)
-        last = self._last()
-        self._begin(np.flatnonzero(self._over))
-        return self._seen(), *paid, {**self._infos(engine.all), **last}
+        ends, columns = np.flatnonzero(self._over), self._columns(engine.all)
+        last = self._last(ends, columns)
+        self._begin(ends)
+        for name, fresh in self._columns(ends).items():  # those of the others are what they were
+            columns[name][ends] = fresh
+        return self._seen(), *paid, {**self._infos(engine.all, columns), **last}
 
     def _seed(self, seed: int | Sequence[int | None] | None, rows: Rows) -> None:
         if seed is None:
@@ -150,22 +153,24 @@ class RowsVector(Moved, gym.vector.VectorEnv[Any, Any, Any]):
         self._over[rows] = False
         self._begun = True
 
-    def _infos(self, rows: Rows) -> dict[str, Any]:
-        """Success and columns of the rows, each with the mask of those that have it."""
+    def _infos(self, rows: Rows, columns: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """Success and columns (of all worlds) with the mask of the rows, which have them."""
         mask = np.zeros(self.num_envs, np.bool_)
         mask[rows] = True
         infos: dict[str, Any] = {"is_success": self.engine.success & mask, "_is_success": mask}
-        for name, column in self._columns().items():
+        for name, column in (self._columns(self.engine.all) if columns is None else columns).items():
             infos[name], infos[f"_{name}"] = column, mask
         return infos
 
-    def _last(self) -> dict[str, Any]:
+    def _last(self, rows: Rows, columns: Mapping[str, Any]) -> dict[str, Any]:
         """The last observations and infos of the episodes that are over."""
         final = np.full(self.num_envs, None, object)
-        rows, over = np.flatnonzero(self._over), self._over.copy()
+        over = np.zeros(self.num_envs, np.bool_)
+        over[rows] = True
         for i in rows.tolist():
             final[i] = self._seen_of(i)
-        return {"final_obs": final, "_final_obs": over, "final_info": self._infos(rows), "_final_info": over}
+        infos = self._infos(rows, {name: column.copy() for name, column in columns.items()})
+        return {"final_obs": final, "_final_obs": over, "final_info": infos, "_final_info": over}
 
 
 def _as_mask(mask: Any, n: int) -> NDArray[np.bool_]:

@@ -71,9 +71,9 @@ class RowsVecEnv(Moved, VecEnv):
 
     def _infos(self, rows: Rows) -> list[dict[str, Any]]:
         infos: list[dict[str, Any]] = [{"is_success": s} for s in self.engine.success[rows].tolist()]
-        for name, column in self._columns().items():
-            for info, i in zip(infos, rows.tolist(), strict=True):
-                info[name] = column[i]
+        for name, column in self._columns(rows).items():
+            for info, value in zip(infos, column, strict=True):
+                info[name] = value
         return infos
 
     def close(self) -> None:

@@ -124,11 +124,11 @@ class _Goals(Moved):
             raise ValueError(f"action {array[at]} of world {at} is not finite: an action lies in [-1, 1].")
         return np.clip(array, -1.0, 1.0)
 
-    def _columns(self) -> dict[str, Any]:
+    def _columns(self, rows: NDArray[np.int64]) -> dict[str, Any]:
         columns = self.bodies.columns() if self.bodies.asked else {}
         if self._dense and self.task.goal_size:
-            columns |= {"was": self.bodies.was.copy(), "aside": self.bodies.aside.copy()}
-        return columns
+            columns |= {"was": self.bodies.was, "aside": self.bodies.aside}
+        return {name: column[rows] for name, column in columns.items()}
 
     def _seen(self) -> Any:
         seen = self.task.observation(self.bodies)
@@ -203,7 +203,10 @@ class ControlEnv(_Goals, gym.Env[Any, Any]):
         return {name: rows[0] for name, rows in seen.items()} if isinstance(seen, dict) else seen[0]
 
     def _info(self) -> dict[str, Any]:
-        return {"is_success": self.bodies.success.item(), **{k: c[0] for k, c in self._columns().items()}}
+        return {
+            "is_success": self.bodies.success.item(),
+            **{k: c[0] for k, c in self._columns(self.bodies.all).items()},
+        }
 
 
 class ControlVector(_Goals, RowsVector):

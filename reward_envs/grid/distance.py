@@ -29,16 +29,16 @@ class Distances:
         """The layouts of these worlds are new."""
         self._known[rows] = -1
 
-    def values(self) -> Float:
-        """float64[N] at the present states."""
+    def values(self, rows: NDArray[np.int64]) -> Float:
+        """float64[V] at the present states of the worlds `rows`."""
         worlds = self._worlds
-        out = np.empty(worlds.n)
-        steps_to_go(worlds.cells, worlds.state, worlds.shape, self._fields, self._known, self._room, out)
+        out = np.empty(len(rows))
+        steps_to_go(worlds.cells, worlds.state, worlds.shape, rows, self._fields, self._known, self._room, out)
         return out
 
     def poses(self, i: int) -> Float:
         """float64[H, W, 4]: of world i from every cell and direction, with what the agent holds; inf: no way."""
-        self.values()
+        self.values(self._worlds.all[i : i + 1])
         known, state = self._known[i], self._worlds.state[i]
         late = known[EARLY_TOGGLES] != state[k.TOGGLES] or known[EARLY_LIFTS] != state[k.LIFTS]
         field = self._fields[i, int(late)].astype(np.float64)
@@ -64,9 +64,9 @@ class Plans:
         for i in rows.tolist():
             self._plans[i] = None
 
-    def values(self) -> Float:
-        """float64[N] at the present states."""
-        return np.array([self._value(i) for i in range(self._worlds.n)])
+    def values(self, rows: NDArray[np.int64]) -> Float:
+        """float64[V] at the present states of the worlds `rows`."""
+        return np.array([self._value(i) for i in rows.tolist()])
 
     def poses(self, i: int) -> Float:
         """float64[H, W, 4]: of world i from every cell that can be entered, with what the agent holds; else inf."""

@@ -157,7 +157,7 @@ def distances(spec: GridSpec) -> tuple[float, float]:
     worlds = Worlds(spec, 1)
     worlds.begin(worlds.all)
     fields = Distances(worlds)
-    start = float(fields.values()[0])
+    start = float(fields.values(worlds.all)[0])
     bound = farthest(fields)
     if any(code & 15 == k.KEY for code in spec.params[3:]):
         worlds.state[0, k.CARRY] = CELLS["K"]

@@ -101,8 +101,8 @@ class _Task(Moved):
             self._pay_dense(self.worlds.all if skip is None else np.flatnonzero(~skip))
         return ended
 
-    def _columns(self) -> dict[str, Any]:
-        return self._hooks.values()
+    def _columns(self, rows: NDArray[np.int64]) -> dict[str, Any]:
+        return self._hooks.values(rows)
 
     def _pay_dense(self, rows: NDArray[np.int64]) -> None:
         """Add (d(s) - d(s')) / d_max to the rewards of the rows, in which lava and dead ends count as the farthest."""
@@ -111,7 +111,7 @@ class _Task(Moved):
         self._distance[rows] = now
 
     def _near(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
-        return np.minimum(self._hooks.steps_to_go()[rows], self.task.steps_to_go_max or 1.0)
+        return np.minimum(self._hooks.steps_to_go(rows), self.task.steps_to_go_max or 1.0)
 
 
 class GridEnv(_Task, gym.Env[dict[str, Any], int]):
@@ -197,7 +197,7 @@ class GridEnv(_Task, gym.Env[dict[str, Any], int]):
     def _info(self) -> dict[str, Any]:
         info: dict[str, Any] = {"is_success": self.worlds.success.item()}
         if self._hooks.asked or self.worlds.columns:
-            info.update({name: column[0] for name, column in self._hooks.values().items()})
+            info.update({name: column[0] for name, column in self._hooks.values(self.worlds.all).items()})
         return info
 
     def render(self) -> Any:

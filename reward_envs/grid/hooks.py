@@ -20,6 +20,7 @@ from reward_envs.grid.spec import COLOURS, DOOR_STATES, KINDS
 from reward_envs.grid.worlds import Worlds
 from reward_envs.kernels import grid as k
 
+Rows = NDArray[np.int64]
 FACING = ("east", "south", "west", "north")
 MARKS = {
     "take the key": k.TOOK_KEY,
@@ -50,23 +51,21 @@ class GridHooks:
         if self._distances is not None:
             self._distances.forget(rows)
 
-    def values(self) -> dict[str, Any]:
-        """The hooks asked for, at the present states: float64[N], float64[N, K] for milestones, texts for captions.
+    def values(self, rows: Rows) -> dict[str, Any]:
+        """The hooks asked for, at the present states of V worlds: float64[V], float64[V, K] for milestones, texts for
+        captions. First the columns that these worlds always show, float64[V]."""
+        always = {name: getattr(self._worlds, name)[rows] for name in self._worlds.columns}
+        return always | {name: getattr(self, name)(rows) for name in self.asked}
 
-        First the columns that these worlds always show, float64[N].
-        """
-        always = {name: getattr(self._worlds, name).copy() for name in self._worlds.columns}
-        return always | {name: getattr(self, name)() for name in self.asked}
-
-    def steps_to_go(self) -> NDArray[np.float64]:
-        """float64[N]."""
+    def steps_to_go(self, rows: Rows) -> NDArray[np.float64]:
+        """float64[V]."""
         if self._distances is None:
             self._distances = distances(self._worlds)
-        return self._distances.values()
+        return self._distances.values(rows)
 
-    def milestones(self) -> NDArray[np.float64]:
-        """float64[N, K]."""
-        state = self._worlds.state
+    def milestones(self, rows: Rows) -> NDArray[np.float64]:
+        """float64[V, K]."""
+        state = self._worlds.state[rows]
         columns = []
         for name in self._worlds.spec.milestone_names:
             if name in MARKS:
@@ -76,14 +75,14 @@ class GridHooks:
         reached: NDArray[np.float64] = np.stack(columns, axis=1).astype(np.float64)
         return reached
 
-    def progress(self) -> NDArray[np.float64]:
-        """float64[N]."""
-        share: NDArray[np.float64] = self.milestones().mean(axis=1)
+    def progress(self, rows: Rows) -> NDArray[np.float64]:
+        """float64[V]."""
+        share: NDArray[np.float64] = self.milestones(rows).mean(axis=1)
         return share
 
-    def caption(self) -> NDArray[np.object_]:
+    def caption(self, rows: Rows) -> NDArray[np.object_]:
         """A text each."""
-        return np.array([caption(self._worlds, i) for i in range(self._worlds.n)], object)
+        return np.array([caption(self._worlds, i) for i in rows.tolist()], object)
 
 
 def caption(worlds: Worlds, i: int) -> str:

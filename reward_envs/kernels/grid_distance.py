@@ -67,12 +67,14 @@ def steps_to_go(
     cells: Cells,
     state: State,
     shape: Int,
+    rows: Int,
     fields: NDArray[np.int32],
     known: NDArray[np.int32],
     room: NDArray[np.int32],
     out: NDArray[np.float64],
 ) -> None:
-    """The distance of each world's agent: float64[N], inf where there is no way, 0 after success.
+    """The distance of the agent of each of the worlds `rows`, `out` float64[V]: inf where there is no way, 0 after
+    success.
 
     Parameters
     ----------
@@ -86,13 +88,14 @@ def steps_to_go(
     room
         int32[3, H * W * 4 + 1]: to work in.
     """
-    for i in range(len(out)):
+    for v in range(len(rows)):
+        i = rows[v]
         s = state[i]
         if s[MARKS] & SUCCEEDED:
-            out[i] = 0.0
+            out[v] = 0.0
             continue
         if s[MARKS] & FAILED:
-            out[i] = np.inf
+            out[v] = np.inf
             continue
         about, toggles, lifts = known[i], s[TOGGLES], s[LIFTS]
         if about[DOORS_AT] != toggles:
@@ -109,7 +112,7 @@ def steps_to_go(
             _fill(cells[i], s, shape, EARLY, two, fields[i], room)
             about[EARLY_TOGGLES], about[EARLY_LIFTS] = toggles, lifts
         distance = fields[i, layer, (s[Y] * shape[WIDTH] + s[X]) * 4 + s[DIR]]
-        out[i] = np.inf if distance >= FAR else np.float64(distance)
+        out[v] = np.inf if distance >= FAR else np.float64(distance)
 
 
 @kernel

@@ -43,7 +43,7 @@ def test_a_drawing_is_what_the_engine_plays() -> None:
 def test_the_letter_of_an_agent_is_its_direction(letter: str) -> None:
     worlds = begun(layout_spec(f"#####\n#...#\n#.{letter}G#\n#####"), 1)
     assert worlds.state[0, [k.X, k.Y, k.DIR]].tolist() == [2, 2, AGENTS[letter]]
-    assert Distances(worlds).values() == [{0: 1, 1: 2, 2: 3, 3: 2}[AGENTS[letter]]]
+    assert Distances(worlds).values(worlds.all) == [{0: 1, 1: 2, 2: 3, 3: 2}[AGENTS[letter]]]
 
 
 WRONG = [
@@ -94,7 +94,7 @@ def test_steps_to_go_stay_below_their_bound(layout: str) -> None:
     fields, rng = Distances(worlds), np.random.default_rng(0)
     for _ in range(60):
         worlds.step(rng.choice(7, 200, p=[0.15, 0.15, 0.4, 0.1, 0.1, 0.1, 0.0]))
-        left = fields.values()
+        left = fields.values(worlds.all)
         assert left[np.isfinite(left)].max() <= worlds.spec.steps_to_go_max
         over = np.flatnonzero(worlds.terminated | worlds.truncated)
         worlds.begin(over)

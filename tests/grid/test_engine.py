@@ -207,7 +207,7 @@ def successors(worlds: Worlds) -> np.ndarray:
     many = Worlds(worlds.spec, n)
     many.cells[:], many.state[:], many.words[:] = worlds.cells[0], worlds.state[0], worlds.words[0]
     many.step(np.arange(n))
-    return GridHooks(many).steps_to_go()
+    return GridHooks(many).steps_to_go(many.all)
 
 
 @pytest.mark.parametrize("name", EXACT)
@@ -226,13 +226,13 @@ def test_steps_to_go_are_kept_step_by_step_and_never_beaten(name: str) -> None:
             if len(safe) == 0:
                 break
             worlds.step(np.array([rng.choice(safe)]))
-        left = hooks.steps_to_go()[0]
+        left = hooks.steps_to_go(worlds.all)[0]
         assert left <= (worlds.spec.steps_to_go_max or 0)
         while left > 0:
             after = successors(worlds)
             assert after.min() == left - 1
             worlds.step(np.array([int(after.argmin())]))
-            left = hooks.steps_to_go()[0]
+            left = hooks.steps_to_go(worlds.all)[0]
             assert left == after.min()
         assert worlds.success[0] and worlds.terminated[0]
 
@@ -264,7 +264,7 @@ def test_steps_to_go_asked_for_late_are_those_asked_for_from_the_start() -> None
     hooks.begin(asked.all)
     for step in actions(6, 30, 64):
         asked.step(step), late.step(step)
-        np.testing.assert_array_equal(hooks.steps_to_go(), GridHooks(late).steps_to_go())
+        np.testing.assert_array_equal(hooks.steps_to_go(worlds.all), GridHooks(late).steps_to_go(worlds.all))
 
 
 def test_lava_is_infinitely_far() -> None:

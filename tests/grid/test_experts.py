@@ -70,7 +70,7 @@ def fewest(worlds: Worlds) -> int:
 @pytest.mark.parametrize("name", TASKS)
 def test_the_expert_always_succeeds_and_where_the_hook_is_exact_takes_as_many_steps(name: str) -> None:
     worlds = begun(TASKS[name], SEEDS)
-    steps_to_go = GridHooks(worlds).steps_to_go()
+    steps_to_go = GridHooks(worlds).steps_to_go(worlds.all)
     won, length = play(worlds)
     assert won.all()
     if TASKS[name].exact:
@@ -136,7 +136,7 @@ def test_without_a_way_it_says_done() -> None:
     walled = begun(drawn("#####\n#A#G#\n#####", None, 1.0), 2)
     assert (Expert(walled).actions() == k.DONE).all()
     blocked = begun(TASKS["Fetch-8x8-N3-v0"], 1, BLOCKED)
-    assert np.isinf(GridHooks(blocked).steps_to_go()).all()
+    assert np.isinf(GridHooks(blocked).steps_to_go(blocked.all)).all()
     won, length = play(blocked)
     assert not won.any() and length == blocked.spec.max_steps
 

@@ -78,7 +78,7 @@ def test_mazes_are_drawn_anew_and_begin_anywhere() -> None:
 def test_steps_to_go_lead_to_the_goal_of_every_maze(name: str, n: int) -> None:
     worlds = begun(MORE[name], n)
     fields = Distances(worlds)
-    left = fields.values()
+    left = fields.values(worlds.all)
     poses = np.stack([fields.poses(i) for i in range(n)])
     assert left.max() <= MORE[name].steps_to_go_max and left.max() < MORE[name].max_steps
     all_, over = worlds.all, np.zeros(n, bool)
@@ -107,7 +107,7 @@ def test_ways_of_a_changed_maze(maker: Any, lengths: list[float], farthest: list
     worlds = begun(maker(), 3000)
     drawn = Counter(worlds.state[:, k.R].tolist())
     assert sorted(drawn) == list(range(len(lengths))) and chisquare(list(drawn.values())).pvalue > CHANCE
-    np.testing.assert_array_equal(Distances(worlds).values(), np.array(lengths)[worlds.state[:, k.R]])
+    np.testing.assert_array_equal(Distances(worlds).values(worlds.all), np.array(lengths)[worlds.state[:, k.R]])
     with pytest.raises(ValueError, match=rf"phase=7: it is one of 0 to {len(lengths) - 1}, or None"):
         maker(7)
 
@@ -174,7 +174,7 @@ def test_colours_of_the_screen_are_uniform_in_every_cell() -> None:
 
 def test_the_screen_bars_no_way() -> None:
     worlds = begun(MORE["NoisyTV-v0"], 300)
-    left = Distances(worlds).values()
+    left = Distances(worlds).values(worlds.all)
     assert (screens(worlds).sum(axis=1) == 6).all()
     room = worlds.spec.width // 2
     where = np.argwhere(screens(worlds).reshape(300, 13, 13))
@@ -182,7 +182,7 @@ def test_the_screen_bars_no_way() -> None:
     for _, y, x in where[:: 6 * 20]:
         assert 0 < x < 12 and 0 < y < 12
     worlds.cells[screens(worlds)] = k.EMPTY
-    np.testing.assert_array_equal(Distances(worlds).values(), left)
+    np.testing.assert_array_equal(Distances(worlds).values(worlds.all), left)
     assert np.isfinite(left).all() and left.max() <= MORE["NoisyTV-v0"].steps_to_go_max
 
 

@@ -40,7 +40,7 @@ def test_the_first_map_is_the_hook_from_every_cell() -> None:
         values = []
         for heading in range(4):
             env.worlds.state[0, [k.X, k.Y, k.DIR]] = x, y, heading
-            values.append(env._hooks.values()["steps_to_go"][0])
+            values.append(env._hooks.values(env.worlds.all)["steps_to_go"][0])
         assert shown[y, x] == min(values)
     blocked = np.isin(env.worlds.cells[0] & 15, (k.WALL_TYPE, k.LAVA)).reshape(6, 6)
     np.testing.assert_array_equal(np.ma.getmaskarray(shown), blocked)
@@ -117,9 +117,9 @@ def test_a_map_by_search_shows_the_hook_of_an_agent_put_there() -> None:
     plans = distances(worlds)
     steps = plans.poses(0)
     here = tuple(worlds.state[0, [k.Y, k.X, k.DIR]])
-    assert steps[here] == plans.values()[0] and np.isfinite(steps).sum() == 12
+    assert steps[here] == plans.values(worlds.all)[0] and np.isfinite(steps).sum() == 12
     walls = (worlds.cells[0].reshape(steps.shape[:2]) & 15) == k.WALL_TYPE
     assert np.isinf(steps[walls]).all()
     for turn in (k.LEFT, k.RIGHT):  # three cells can be entered, in four directions each
         worlds.step(np.array([turn]))
-        assert plans.values()[0] == steps[tuple(worlds.state[0, [k.Y, k.X, k.DIR]])]
+        assert plans.values(worlds.all)[0] == steps[tuple(worlds.state[0, [k.Y, k.X, k.DIR]])]
