@@ -21,18 +21,26 @@ from reward_envs.wrappers import HindsightReplayBuffer
 
 WORLDS = {"Reach": 1, "Push": 8, "PickPlace": 8}
 EVALUATIONS, EPISODES = 5, 20
-SETTINGS = {"gamma": 0.95, "tau": 0.05, "learning_rate": 1e-3, "ent_coef": "auto_0.02", "device": "cpu"}
+SETTINGS = {
+    "gamma": 0.95,
+    "tau": 0.05,
+    "learning_rate": 1e-3,
+    "ent_coef": "auto_0.02",
+    "train_freq": 1,
+    "policy_kwargs": {"net_arch": [64, 64]},
+    "device": "cpu",
+}
 
 
 def agent(task: str, goals: int, seed: int) -> SAC:
     """SAC, which learns from the goals that were asked for, or from others as well."""
     worlds = WORLDS[task]
-    replay = {}
+    settings = SETTINGS | {"gradient_steps": worlds, "learning_starts": 500 * worlds}
     if goals:
-        replay = {"replay_buffer_class": HindsightReplayBuffer, "replay_buffer_kwargs": {"n_sampled_goal": goals}}
+        settings["replay_buffer_class"] = HindsightReplayBuffer
+        settings["replay_buffer_kwargs"] = {"n_sampled_goal": goals}
     venv = sb3_vec(f"reward_envs/{task}-v0", worlds, seed=seed)
-    often = {"train_freq": 1, "gradient_steps": worlds, "learning_starts": 500 * worlds}
-    return SAC("MultiInputPolicy", venv, seed=seed, policy_kwargs={"net_arch": [64, 64]}, **often, **SETTINGS, **replay)
+    return SAC("MultiInputPolicy", venv, seed=seed, **settings)
 
 
 def success(model: SAC, env: gym.Env) -> float:
