@@ -1,0 +1,1 @@
+"""Terminal tasks: a workspace of files, commands of a shell, and checks of what was left."""
