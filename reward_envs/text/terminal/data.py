@@ -19,7 +19,8 @@ def errors_by_service(d: Draw) -> Instance:
     lines = [f"2024-05-{d.number(10, 28)} {line}" for line in d.mixed(lines)]
     right = [f"{name} {n}" for name, n in sorted(counts.items(), key=lambda x: -x[1])]
     return Instance(
-        "Lines of app.log are: date, service, level, message. Count the lines of level ERROR of each service, and write them into "
+        "Lines of app.log are: date, service, level, message. Count the lines of level ERROR of each service, and "
+        "write them into "
         "report.txt, the most first, as in: service 5",
         {"app.log": text(lines)},
         one("errors are counted", says("report.txt", "\n".join(right))),
@@ -35,7 +36,8 @@ def slowest_request(d: Draw) -> Instance:
     lines = [f"id={i} path=/{d.word()} ms={ms}" for i, ms in zip(ids, times, strict=True)]
     slow, limit = ids[times.index(max(times))], sorted(times)[-5]
     return Instance(
-        f"Which request of access.log took the longest? Write its id into slowest.txt. Write how many took more than {limit} ms "
+        f"Which request of access.log took the longest? Write its id into slowest.txt. Write how many took more than "
+        f"{limit} ms "
         "into count.txt.",
         {"access.log": text(lines)},
         (
@@ -43,7 +45,8 @@ def slowest_request(d: Draw) -> Instance:
             Check("the slow ones", 0.5, says("count.txt", 4)),
         ),
         script(
-            "sed 's/id=\\([^ ]*\\) .*ms=\\([0-9]*\\)$/\\2 \\1/' access.log | sort -n | tail -n 1 | cut -d ' ' -f 2 > slowest.txt",
+            "sed 's/id=\\([^ ]*\\) .*ms=\\([0-9]*\\)$/\\2 \\1/' access.log | sort -n | tail -n 1 | cut -d ' ' -f 2 > "
+            "slowest.txt",
             f"sed 's/.*ms=//' access.log | awk '$1 > {limit}' | wc -l > count.txt",
         ),
         keep=("access.log",),
@@ -81,7 +84,8 @@ def failed_logins(d: Draw) -> Instance:
     lines += [f"login accepted for {d.pick(people)} on {d.word()}" for _ in range(8)]
     right = sorted(name for name, n in fails.items() if n >= least)
     return Instance(
-        f"Whose login failed {least} times or more in auth.log? Write their names into locked.txt, one a line, in the order of the "
+        f"Whose login failed {least} times or more in auth.log? Write their names into locked.txt, one a line, in "
+        "the order of the "
         "alphabet.",
         {"auth.log": text(d.mixed(lines))},
         one("names are right", says("locked.txt", "\n".join(right))),
@@ -114,7 +118,8 @@ def join_tables(d: Draw) -> Instance:
     right = [f"{name},{paid[i]}" for i, name in zip(ids, names, strict=True) if i in paid]
     orders = d.mixed(list(paid.items()))
     return Instance(
-        "customers.csv has id,name and orders.csv has id,amount. Write name,amount of those who ordered into joined.csv, in the "
+        "customers.csv has id,name and orders.csv has id,amount. Write name,amount of those who ordered into "
+        "joined.csv, in the "
         "order of their ids, without a header.",
         {
             "customers.csv": text(f"{i},{name}" for i, name in zip(ids, names, strict=True)),
@@ -128,7 +133,8 @@ def join_tables(d: Draw) -> Instance:
 
 @DATA
 def sum_by_group(d: Draw) -> Instance:
-    groups, total = d.words(3), defaultdict(int)
+    groups = d.words(3)
+    total: defaultdict[str, int] = defaultdict(int)
     rows = []
     for _ in range(15):
         group, amount = d.pick(groups), d.number(1, 90)
@@ -136,7 +142,8 @@ def sum_by_group(d: Draw) -> Instance:
         rows.append(f"{d.number(1000, 9999)};{group};{amount}")
     right = [f"{group} {total[group]}" for group in sorted(total)]
     return Instance(
-        "Lines of sales.txt are number;group;amount. Add up the amounts of each group and write them into sums.txt in the order "
+        "Lines of sales.txt are number;group;amount. Add up the amounts of each group and write them into sums.txt "
+        "in the order "
         "of the alphabet, as in: group 120. Write the sum of all into total.txt.",
         {"sales.txt": text(rows)},
         (
@@ -158,7 +165,8 @@ def filter_rows(d: Draw) -> Instance:
     rows[0], rows[1] = (rows[0][0], low, side), (rows[1][0], low + 1, side)
     right = [f"{n},{v},{s}" for n, v, s in rows if v > low and s == side]
     return Instance(
-        f"Write the rows of points.csv (name,value,side) with a value above {low} and the side {side} into kept.csv, below the same "
+        f"Write the rows of points.csv (name,value,side) with a value above {low} and the side {side} into kept.csv, "
+        "below the same "
         "header.",
         {"points.csv": text(["name,value,side", *(f"{n},{v},{s}" for n, v, s in rows)])},
         one("rows are kept", says("kept.csv", text(["name,value,side", *right]))),
@@ -171,9 +179,10 @@ def filter_rows(d: Draw) -> Instance:
 def clean_addresses(d: Draw) -> Instance:
     addresses = [f"{name}@{d.word()}.example" for name in d.people(7)]
     rough = [d.pick(["", " ", "  "]) + d.pick([a, a.upper(), a.title()]) + d.pick(["", "  "]) for a in addresses]
-    rough = d.mixed(rough + [addresses[0].upper(), f" {addresses[1]}"])
+    rough = d.mixed([*rough, addresses[0].upper(), f" {addresses[1]}"])
     return Instance(
-        "Clean the mail addresses of raw.txt: no spaces, all in small letters, each once, in the order of the alphabet. Write "
+        "Clean the mail addresses of raw.txt: no spaces, all in small letters, each once, in the order of the "
+        "alphabet. Write "
         "them into clean.txt.",
         {"raw.txt": text(rough)},
         one("addresses are clean", says("clean.txt", "\n".join(sorted(addresses)))),
@@ -189,12 +198,14 @@ def records_to_table(d: Draw) -> Instance:
         text([f"name: {n}", f"size: {v}"]) if d.number(0, 1) else text([f"size: {v}", f"name: {n}"]) for n, v in rows
     ]
     return Instance(
-        "records.txt holds records with the lines name: and size:, in either order, with an empty line between two. Write "
+        "records.txt holds records with the lines name: and size:, in either order, with an empty line between two. "
+        "Write "
         "name,size of each into table.csv, in their order, without a header.",
         {"records.txt": "\n".join(records)},
         one("records are rows", says("table.csv", text(f"{n},{v}" for n, v in rows))),
         script(
-            'awk -v RS= \'{for (i = 1; i < NF; i += 2) v[$i] = $(i + 1); print v["name:"] "," v["size:"]}\' records.txt > table.csv'
+            'awk -v RS= \'{for (i = 1; i < NF; i += 2) v[$i] = $(i + 1); print v["name:"] "," v["size:"]}\' '
+            "records.txt > table.csv"
         ),
         keep=("records.txt",),
     )

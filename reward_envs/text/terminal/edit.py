@@ -21,7 +21,8 @@ def replace_word(d: Draw) -> Instance:
     }
     right = {path: changed[path] if path.endswith("txt") else content for path, content in files.items()}
     return Instance(
-        f"In the .txt files of pages/, replace the word {old} by {new}. Words that only contain {old}, and other files, stay.",
+        f"In the .txt files of pages/, replace the word {old} by {new}. Words that only contain {old}, and other "
+        "files, stay.",
         files,
         one("words are replaced", every(*(says(path, content) for path, content in right.items()))),
         script(f"sed -i 's/\\b{old}\\b/{new}/g' pages/*.txt"),
@@ -36,7 +37,8 @@ def add_header(d: Draw) -> Instance:
     files = {path: f"{header}\n{body}" if path in has else body for path, body in bodies.items()}
     right = every(*(says(path, f"{header}\n{body}") for path, body in bodies.items()))
     return Instance(
-        f"Every .py file of src/ of the project {owner} is to begin with this line:\n{header}\nSome do already. Add it to the others.",
+        f"Every .py file of src/ of the project {owner} is to begin with this line:\n{header}\nSome do already. Add "
+        "it to the others.",
         files,
         one("every file has it once", right),
         script(f"for f in src/*.py; do head -n 1 \"$f\" | grep -q '^# Copyright' || sed -i '1i {header}' \"$f\"; done"),
@@ -51,7 +53,8 @@ def strip_comments(d: Draw) -> Instance:
     lines += [f"# {d.word()}", f"{d.word()}=2"]
     kept = [line for line in lines if not line.lstrip().startswith("#")]
     return Instance(
-        "Write the lines of settings.txt that are no comments into clean.txt. A comment is a line whose first character other "
+        "Write the lines of settings.txt that are no comments into clean.txt. A comment is a line whose first "
+        "character other "
         "than a space is #.",
         {"settings.txt": text(lines)},
         one("comments are left out", says("clean.txt", "\n".join(kept))),
@@ -64,7 +67,8 @@ def strip_comments(d: Draw) -> Instance:
 def swap_columns(d: Draw) -> Instance:
     rows = [(name, str(d.number(10, 99)), d.pick(["red", "green", "blue"])) for name in d.words(8)]
     return Instance(
-        "table.csv has the columns name,age,colour. Write new.csv with the columns colour,name,age, with the same rows in the "
+        "table.csv has the columns name,age,colour. Write new.csv with the columns colour,name,age, with the same "
+        "rows in the "
         "same order.",
         {"table.csv": text(["name,age,colour", *(",".join(row) for row in rows)])},
         one("columns are swapped", says("new.csv", text(["colour,name,age", *(f"{c},{n},{a}" for n, a, c in rows)]))),
@@ -100,7 +104,8 @@ def enable_feature(d: Draw) -> Instance:
     right[at] = lines[at][1:]
     wanted = lines[at][1:].split(":")[0]
     return Instance(
-        f"In server.yaml, turn {wanted} on by taking the # away from its line, and set the port to {port}. Leave the rest.",
+        f"In server.yaml, turn {wanted} on by taking the # away from its line, and set the port to {port}. Leave the "
+        "rest.",
         {"server.yaml": text(lines)},
         (
             Check("the port is set", 0.4, lambda s: f"\nport: {port}\n".encode() in (s.read("server.yaml") or b"")),
@@ -116,7 +121,8 @@ def last_value_wins(d: Draw) -> Instance:
     pairs = d.mixed([(key, d.number(1, 99)) for key in keys for _ in range(d.number(1, 3))])
     right = sorted(f"{key}={value}" for key, value in dict(pairs).items())
     return Instance(
-        "Some keys stand in settings.env more than once. Write final.env with each key once, with its last value, in the order "
+        "Some keys stand in settings.env more than once. Write final.env with each key once, with its last value, in "
+        "the order "
         "of the alphabet.",
         {"settings.env": text(f"{key}={value}" for key, value in pairs)},
         one("each key once", says("final.env", "\n".join(right))),
@@ -134,11 +140,12 @@ def make_executable(d: Draw) -> Instance:
         for i, (path, name) in enumerate(zip(paths, names, strict=True))
     }
     right = every(*(runs(path) for path in paths[:4]))
-    wrong = lambda s: any(runs(path)(s) for path in paths[4:])  # noqa: E731
+    wrong = [runs(path) for path in paths[4:]]
     return Instance(
-        "The files of bin/ that begin with #!/bin/sh are programs. Let their owner execute them, and nobody execute the others.",
+        "The files of bin/ that begin with #!/bin/sh are programs. Let their owner execute them, and nobody execute "
+        "the others.",
         {**files, f"bin/{d.word()}.md": "programs\n"},
-        one("programs, and only these", lambda s: right(s) and not wrong(s)),
+        one("programs, and only these", lambda s: right(s) and not any(is_wrong(s) for is_wrong in wrong)),
         script("chmod a-x bin/*", "chmod u+x $(grep -l '^#!/bin/sh' bin/*)"),
         scripts=(paths[4],),
         keep=tuple(files),

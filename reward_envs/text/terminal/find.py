@@ -22,7 +22,8 @@ def largest_file(d: Draw) -> Instance:
         files,
         one("the largest file is named", says("answer.txt", largest)),
         script(
-            "find data -type f -size +0c -exec wc -c {} + | grep -v total | sort -n | tail -n 1 | awk '{print $2}' > answer.txt"
+            "find data -type f -size +0c -exec wc -c {} + | grep -v total | sort -n | tail -n 1 | awk '{print $2}' > "
+            "answer.txt"
         ),
         keep=tuple(files),
     )
@@ -54,7 +55,8 @@ def needle(d: Draw) -> Instance:
     files = {path: text(d.prose(5)) for path in paths}
     files[paths[right]] = text([*d.prose(2), f"ticket {token} is here", *d.prose(2)])
     return Instance(
-        f"One file below shelf/ holds the ticket {token}. Copy that file into a new folder found/, under its own name, and "
+        f"One file below shelf/ holds the ticket {token}. Copy that file into a new folder found/, under its own "
+        "name, and "
         "write its path, such as shelf/some/file.txt, into where.txt.",
         files,
         (
@@ -73,7 +75,8 @@ def list_by_extension(d: Draw) -> Instance:
     paths = [f"tree/{d.pick(folders)}/{name}.{kinds[i % 4]}" for i, name in enumerate(d.words(14))]
     wanted = sorted(path for path in paths if path.endswith(kinds[0]))
     return Instance(
-        f"Write the paths of all .{kinds[0]} files below tree/, such as tree/some/file.{kinds[0]}, into list.txt: one a line, in "
+        f"Write the paths of all .{kinds[0]} files below tree/, such as tree/some/file.{kinds[0]}, into list.txt: "
+        "one a line, in "
         "the order of the alphabet.",
         {path: text(d.prose(1)) for path in paths},
         one("the files are listed", says("list.txt", "\n".join(wanted))),
@@ -90,7 +93,8 @@ def same_content(d: Draw) -> Instance:
     first = f"box/{names[2]}.dat"
     files[first] = files[first].replace(" ", "  ", 1)  # nearly another's
     return Instance(
-        "Two files in box/ have the same content. Write their paths into same.txt, one a line, in the order of the alphabet.",
+        "Two files in box/ have the same content. Write their paths into same.txt, one a line, in the order of the "
+        "alphabet.",
         files,
         one("both are named", says("same.txt", "\n".join(pair))),
         script(
@@ -130,7 +134,8 @@ def common_words(d: Draw) -> Instance:
     lines = [" ".join(words[i : i + 7]) for i in range(0, len(words), 7)]
     top = [f"{name} {count}" for name, count in Counter(words).most_common(3)]
     return Instance(
-        "Which three words are the most frequent in book.txt? Write each with its number of times into top.txt, the most "
+        "Which three words are the most frequent in book.txt? Write each with its number of times into top.txt, the "
+        "most "
         "frequent first, as in: word 7",
         {"book.txt": text(lines)},
         (

@@ -90,8 +90,10 @@ def paper_trail(d: Draw) -> Instance:
 
     begins: list[Callable[[State], bool]] = [_begins("trail.txt", lines[: i + 1]) for i in range(STOPS - 1)]
     return Instance(
-        f"Follow the pages in pages/, beginning with pages/{stops[0]}.txt. Each says in words a number and which page is next. Write a "
-        f"line for each page into trail.txt, in their order: the page's name without .txt, and its number in digits, such as: "
+        f"Follow the pages in pages/, beginning with pages/{stops[0]}.txt. Each says in words a number and which "
+        "page is next. Write a "
+        f"line for each page into trail.txt, in their order: the page's name without .txt, and its number in digits, "
+        "such as: "
         f"{stops[0]} {numbers[0]}. Some pages are not on the way.",
         files,
         _thirds([*begins, says("trail.txt", text(lines))], "the trail"),
@@ -138,8 +140,10 @@ def ledger(d: Draw) -> Instance:
             )
 
     return Instance(
-        f"accounts/ has a file for each person with what they own. Book the slips of slips/ one after the other, beginning with "
-        f"slips/{slips[0]}: each says in words who gives how much to whom, and which slip is next. After each, add its name as a "
+        f"accounts/ has a file for each person with what they own. Book the slips of slips/ one after the other, "
+        "beginning with "
+        f"slips/{slips[0]}: each says in words who gives how much to whom, and which slip is next. After each, add "
+        "its name as a "
         "line to done.txt. At the end the accounts must be right.",
         files,
         _thirds([*done, every(right, says("done.txt", text(slips)))], "the slips"),
@@ -197,7 +201,8 @@ def museum(d: Draw) -> Instance:
     nothing_else = _only(f"hall/{kind}/{name}.card" for name, kind in zip(names, kinds, strict=True))
     checks = [every(*part) for part in by_kind]
     return Instance(
-        "Each card of crate/ tells of a thing. Move every card into the room of hall/ where its thing belongs: animals, music, ships "
+        "Each card of crate/ tells of a thing. Move every card into the room of hall/ where its thing belongs: "
+        "animals, music, ships "
         "or kitchen, such as hall/ships/name.card. A card says it in its own words.",
         files,
         (

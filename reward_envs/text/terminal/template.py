@@ -42,7 +42,8 @@ class Check:
 
 @dataclass(frozen=True)
 class Distractor:
-    """An instruction in the workspace that is none of the task's: whether it was followed, and the command that does."""
+    """An instruction in the workspace that is none of the task's: whether it was followed, and the command that "
+    "does."""
 
     followed: Callable[[State], bool]
     command: str
@@ -117,8 +118,7 @@ def script(*commands: str) -> Callable[[], Solution]:
     """The solution that gives these commands, whatever they print."""
 
     def solve() -> Solution:
-        for command in commands:
-            yield command
+        yield from commands
 
     return solve
 

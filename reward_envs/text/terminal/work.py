@@ -36,7 +36,8 @@ def pack_folder(d: Draw) -> Instance:
     files = {f"{name}/{word}.txt": text(d.prose(2)) for word in d.words(4)}
     junk = {f"{name}/{word}.tmp": text(d.prose(1)) for word in d.words(2)}
     return Instance(
-        f"Pack the folder {name}/ into {name}.tar.gz, a compressed tar archive, without its .tmp files. Paths in the archive begin "
+        f"Pack the folder {name}/ into {name}.tar.gz, a compressed tar archive, without its .tmp files. Paths in the "
+        "archive begin "
         f"with {name}/.",
         {**files, **junk},
         one("the archive is right", holds(f"{name}.tar.gz", files)),
@@ -54,7 +55,8 @@ def restore_file(d: Draw) -> Instance:
     changed = f"docs/{names[2]}.txt"
     now[changed] += "a line that is newer than the backup\n"
     return Instance(
-        f"{lost} was deleted and {broken} is damaged. Restore both from backup.tar.gz. The other files have changed since; leave "
+        f"{lost} was deleted and {broken} is damaged. Restore both from backup.tar.gz. The other files have changed "
+        "since; leave "
         "them as they are.",
         {**now, "backup.tar.gz": tarball(files)},
         (
@@ -73,7 +75,8 @@ def rotate_logs(d: Draw) -> Instance:
     now, first, second, _ = logs.values()
     path = f"logs/{name}.log"
     return Instance(
-        f"Rotate {path}: what is .1 becomes .2, what is .2 becomes .3, what was .3 is lost, the log itself becomes .1, and a new "
+        f"Rotate {path}: what is .1 becomes .2, what is .2 becomes .3, what was .3 is lost, the log itself becomes "
+        ".1, and a new "
         "empty log takes its place.",
         logs,
         (
@@ -98,7 +101,8 @@ def repair_build(d: Draw) -> Instance:
         ]
     )
     return Instance(
-        "build.sh is to put the parts of src/ together into out/book.txt, in its order, but it fails. Repair build.sh so that it "
+        "build.sh is to put the parts of src/ together into out/book.txt, in its order, but it fails. Repair "
+        "build.sh so that it "
         "works when out/ does not exist, and run it once.",
         {**files, "build.sh": build},
         (
@@ -124,7 +128,8 @@ def missing_setting(d: Draw) -> Instance:
         ]
     )
     return Instance(
-        f"make.sh fails. Find out why, and set things right so that it builds for the target {value}. Do not change make.sh. Run it.",
+        f"make.sh fails. Find out why, and set things right so that it builds for the target {value}. Do not change "
+        "make.sh. Run it.",
         {"make.sh": program, "config.env": f"# settings\nOWNER={other}\n"},
         (
             Check("the target is set", 0.3, lambda s: f"TARGET={value}".encode() in (s.read("config.env") or b"")),
@@ -143,7 +148,8 @@ def sum_program(d: Draw) -> Instance:
     numbers = {f"in/{i}.txt": [d.number(-50, 99) for _ in range(d.number(3, 9))] for i in range(1, 4)}
     right = [says(f"out/{i}.txt", sum(values)) for i, values in enumerate(numbers.values(), 1)]
     return Instance(
-        f"Write a program {name}.sh, which may be executed, that prints the sum of the numbers in the file it is given, one number a "
+        f"Write a program {name}.sh, which may be executed, that prints the sum of the numbers in the file it is "
+        "given, one number a "
         "line. Run it on each file of in/, and write what it prints into a file of the same name in out/.",
         {path: text(values) for path, values in numbers.items()},
         (
@@ -151,7 +157,8 @@ def sum_program(d: Draw) -> Instance:
             *(Check(f"sum of file {i}", 0.25, passes) for i, passes in enumerate(right, 1)),
         ),
         script(
-            f"cat > {name}.sh <<'END'\n#!/bin/bash\ntotal=0\nwhile read n; do total=$((total + n)); done < \"$1\"\necho $total\nEND",
+            f"cat > {name}.sh <<'END'\n#!/bin/bash\ntotal=0\nwhile read n; do total=$((total + n)); done < "
+            '"$1"\necho $total\nEND',
             f"chmod +x {name}.sh",
             f"mkdir -p out; for i in 1 2 3; do ./{name}.sh in/$i.txt > out/$i.txt; done",
         ),
@@ -164,11 +171,13 @@ def divisor_table(d: Draw) -> Instance:
     word, top = d.word(), d.number(12, 24)
     right = [f"{n} {sum(n % k == 0 for k in range(1, n + 1))}" for n in range(1, top + 1)]
     return Instance(
-        f"For each whole number n from 1 to {top}, write n and how many divisors it has, as in: 6 4, one n a line, into {word}.txt.",
+        f"For each whole number n from 1 to {top}, write n and how many divisors it has, as in: 6 4, one n a line, "
+        f"into {word}.txt.",
         {"README": f"{word}\n"},
         one("divisors are counted", says(f"{word}.txt", "\n".join(right))),
         script(
-            f"for n in $(seq {top}); do c=0; for k in $(seq $n); do [ $((n % k)) -eq 0 ] && c=$((c + 1)); done; echo $n $c; done "
+            f"for n in $(seq {top}); do c=0; for k in $(seq $n); do [ $((n % k)) -eq 0 ] && c=$((c + 1)); done; echo "
+            "$n $c; done "
             f"> {word}.txt"
         ),
     )
@@ -180,7 +189,8 @@ def rename_series(d: Draw) -> Instance:
     files = {f"shots/{name} {i}.jpg": f"picture {d.number(1000, 9999)}\n" for i in range(1, d.number(8, 12))}
     renamed = [(f"shots/{new}-{i:03}.jpg", content) for i, content in enumerate(files.values(), 1)]
     return Instance(
-        f'Rename the files "{name} 1.jpg", "{name} 2.jpg" and so on in shots/ to {new}-001.jpg, {new}-002.jpg and so on.',
+        f'Rename the files "{name} 1.jpg", "{name} 2.jpg" and so on in shots/ to {new}-001.jpg, {new}-002.jpg and so '
+        "on.",
         files,
         (
             Check("new names", 0.7, every(*(says(path, content) for path, content in renamed))),
@@ -199,8 +209,10 @@ def release(d: Draw) -> Instance:
     fresh = {path: content.replace(f"1.{old}.0", f"1.{new}.0") for path, content in files.items()}
     changes = d.prose(2, 4)
     return Instance(
-        f"Release version 1.{new}.0 of {name}. (1) Replace 1.{old}.0 by 1.{new}.0 in all files of {name}/. (2) In CHANGES, put the line "
-        f"## 1.{new}.0 at the very top. (3) Pack {name}/ into {name}-1.{new}.0.tar.gz. (4) Write the archive's sha256, 64 digits, into "
+        f"Release version 1.{new}.0 of {name}. (1) Replace 1.{old}.0 by 1.{new}.0 in all files of {name}/. (2) In "
+        "CHANGES, put the line "
+        f"## 1.{new}.0 at the very top. (3) Pack {name}/ into {name}-1.{new}.0.tar.gz. (4) Write the archive's "
+        "sha256, 64 digits, into "
         "SHA256.",
         {**files, "CHANGES": text([f"## 1.{old}.0", *changes])},
         (
@@ -237,9 +249,12 @@ def inventory(d: Draw) -> Instance:
     low = [n for n, _, c in items if c < 10]
     totals = [f"{kind} {sum(c for _, k, c in items if k == kind)}" for kind in sorted(kinds)]
     return Instance(
-        "stock/ has a file for each item, with the lines kind= and count=. (1) Write all items with their kind and count into "
-        "all.csv in the order of the alphabet, as in: item,kind,3. (2) Write the items of which there are fewer than 10 into "
-        "order.txt in that order. (3) Add up the counts of each kind (book, tool, toy) and write them into kinds.txt, as in: toy 21, in the order of "
+        "stock/ has a file for each item, with the lines kind= and count=. (1) Write all items with their kind and "
+        "count into "
+        "all.csv in the order of the alphabet, as in: item,kind,3. (2) Write the items of which there are fewer than "
+        "10 into "
+        "order.txt in that order. (3) Add up the counts of each kind (book, tool, toy) and write them into "
+        "kinds.txt, as in: toy 21, in the order of "
         "the alphabet.",
         {f"stock/{n}": text([f"kind={k}", f"count={c}"]) for n, k, c in items},
         (
@@ -250,6 +265,7 @@ def inventory(d: Draw) -> Instance:
         script(
             'for f in stock/*; do . ./$f; echo "$(basename $f),$kind,$count"; done | LC_ALL=C sort > all.csv',
             "awk -F, '$3 < 10 {print $1}' all.csv > order.txt",
-            "for k in book tool toy; do awk -F, -v k=$k '$2 == k {n += $3} END {print k, n + 0}' all.csv; done > kinds.txt",
+            "for k in book tool toy; do awk -F, -v k=$k '$2 == k {n += $3} END {print k, n + 0}' all.csv; done > "
+            "kinds.txt",
         ),
     )
