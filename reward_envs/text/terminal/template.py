@@ -118,8 +118,8 @@ def script(*commands: str) -> Callable[[], Solution]:
     """The solution that gives these commands, whatever they print."""
 
     def solve() -> Solution:
-        for command in commands:
-            yield command  # noqa: UP028  (a tuple cannot be sent what was printed)
+        for command in commands:  # noqa: UP028  (a tuple cannot be sent what was printed)
+            yield command
 
     return solve
 
