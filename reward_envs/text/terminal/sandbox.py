@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 
 HOME = "/work"
 NOBODY = 65534  # whom a sandbox that root starts belongs to, since the kernel counts no processes of root's
-_SYSTEM = ("/bin", "/sbin", "/lib", "/lib64")
+_SYSTEM = ("/bin", "/sbin", "/lib", "/lib64", "/etc/alternatives")  # the last: what Debian's awk is a link to
 _PATIENCE = 20.0  # seconds for a sandbox to begin
 _DEEPEST = 40  # folders below one another that `files` looks into
 # The outer bash begins the inner one again, where a command ends it; what it has to say of that is nobody's business.
@@ -257,8 +257,8 @@ class Sandbox:
         assert pipe is not None
         until, stopped = time.monotonic() + self.limits.seconds, ""
         while True:
-            ready = select.select([pipe, self._codes], [], [], max(0.0, until - time.monotonic()))[0]
-            if pipe in ready:
+            ready = select.select([pipe.fileno(), self._codes], [], [], max(0.0, until - time.monotonic()))[0]
+            if pipe.fileno() in ready:
                 if part := os.read(pipe.fileno(), 2**16):
                     output += part[: self.limits.output + 1 - len(output)]
                 else:
@@ -285,7 +285,7 @@ class Sandbox:
                 return
 
     def _inside(self) -> list[int]:
-        """Processes of commands: all of the sandbox but bubblewrap's (1), the outer bash (2) and its child, the inner."""
+        """Processes of commands: all but bubblewrap's (1), the outer bash (2) and its child, the inner one."""
         found, outer = [], -1
         for entry in os.listdir("/proc"):
             if entry.isdigit():
