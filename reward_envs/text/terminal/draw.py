@@ -12,12 +12,12 @@ SPLITS = ("train", "validation", "test")
 
 # In each split the words at its own places: what is generated there names a word that no other split has.
 WORDS = """
-    acorn adobe agate alder amber anchor anvil apple apron arbor arrow aspen atlas attic autumn badge bagel balsa
+    acorn adobe agate alder amber anvil apple apron arbor arrow aspen atlas attic autumn badge bagel balsa
     bamboo banjo barley basil basin beacon beaver birch bison bloom bobbin bonnet border bottle boulder bramble brass
     brick bridge bronze brook bucket bugle butter button cabin cable cactus camel candle canoe canyon carbon cargo
     carpet castle cedar cellar chalk cherry chisel cider cinder circle citrus clover cobalt cobble cocoa comet compass
     copper coral cotton cradle crane crater cricket crimson crown crystal cuckoo currant cymbal daisy damson delta
-    denim desert diesel dolphin dragon drawer dune eagle easel ebony echo elbow elder ember emerald engine falcon
+    denim desert diesel dolphin dragon drawer dune eagle easel ebony elbow elder ember emerald engine falcon
     feather fennel fern fiddle finch flagon flint flute forest fossil fountain fox galley garden garlic garnet gazelle
     ginger glacier globe goblet granite grape gravel grotto guitar gull hammer harbor harvest hazel heather helmet
     heron hickory honey hornet iguana indigo iris island ivory jacket jasmine jasper juniper kayak kernel kettle kiosk
