@@ -120,7 +120,9 @@ def test_without_the_cue_no_option_stands_out(name: str) -> None:
     assert min(right.count(i) for i in range(4)) > 25
     instance = draw_instance(name, 0)
     others = [
-        path + as_bytes(c).decode() for path, c in instance.files.items() if instance.cue not in as_bytes(c).decode()
+        f"{path} {as_bytes(c).decode()}"
+        for path, c in instance.files.items()
+        if instance.cue not in as_bytes(c).decode()
     ]
     options = [set(re.findall("[a-z0-9]+", guess)) for guess in instance.guesses]
     common = set.intersection(*options)
