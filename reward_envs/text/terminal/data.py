@@ -14,7 +14,7 @@ DATA = Pack()
 def errors_by_service(d: Draw) -> Instance:
     services = d.words(4)
     counts = dict(zip(services, d.numbers(4, 1, 9), strict=True))
-    lines = [f"{name} ERROR {d.word()} failed" for name, n in counts.items() for _ in range(n)]
+    lines = [f"{name} ERROR {d.prose(1, 1)[0]} failed" for name, n in counts.items() for _ in range(n)]
     lines += [f"{d.pick(services)} {d.pick(['INFO', 'WARN'])} no ERROR here" for _ in range(12)]
     lines = [f"2024-05-{d.number(10, 28)} {line}" for line in d.mixed(lines)]
     right = [f"{name} {n}" for name, n in sorted(counts.items(), key=lambda x: -x[1])]
@@ -60,7 +60,7 @@ def failures_by_hour(d: Draw) -> Instance:
     for _ in range(40):
         hour, status = f"{d.number(8, 12):02}", d.pick([200, 200, 301, 404, 500, 503])
         seen[hour] += status >= 500
-        lines.append(f"[{hour}:{d.number(10, 59)}] GET /{d.word()} {status}")
+        lines.append(f"[{hour}:{d.number(10, 59)}] GET /{d.prose(1, 1)[0]} {status}")
     right = [f"{hour} {n}" for hour, n in sorted(seen.items()) if n]
     return Instance(
         "Count the answers of web.log with a status of 500 or more by the hour, and write the hours that have any into "
@@ -81,7 +81,7 @@ def failed_logins(d: Draw) -> Instance:
         for name, n in fails.items()
         for _ in range(n)
     ]
-    lines += [f"login accepted for {d.pick(people)} on {d.word()}" for _ in range(8)]
+    lines += [f"login accepted for {d.pick(people)} on {d.prose(1, 1)[0]}" for _ in range(8)]
     right = sorted(name for name, n in fails.items() if n >= least)
     return Instance(
         f"Whose login failed {least} times or more in auth.log? Write their names into locked.txt, one a line, in "

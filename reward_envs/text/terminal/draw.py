@@ -36,6 +36,9 @@ PEOPLE = """
 """.split()  # noqa: SIM905
 
 
+_PROSE = 24  # words of a split that only prose is made of
+
+
 class Draw:
     """A seeded source of what a task is made of.
 
@@ -51,11 +54,16 @@ class Draw:
         if split not in SPLITS:
             raise ValueError(f"split={split!r}: it is one of {', '.join(SPLITS)}.")
         self.rng = rng
-        self._words = WORDS[SPLITS.index(split) :: len(SPLITS)]
+        own = WORDS[SPLITS.index(split) :: len(SPLITS)]
+        self._words, self._prose = own[_PROSE:], own[:_PROSE]
+        self._left: list[str] = []
 
     def words(self, n: int) -> list[str]:
-        """So many different words of the split."""
-        return [self._words[i] for i in self.rng.permutation(len(self._words))[:n]]
+        """So many different words of the split, and others than those before while there are any."""
+        if len(self._left) < n:
+            self._left = self.mixed(self._words)
+        taken, self._left = self._left[:n], self._left[n:]
+        return taken
 
     def word(self) -> str:
         return self.words(1)[0]
@@ -80,5 +88,5 @@ class Draw:
         return [of[i] for i in self.rng.permutation(len(of))]
 
     def prose(self, n: int, length: int = 6) -> list[str]:
-        """So many lines of words."""
-        return [" ".join(self.pick(self._words) for _ in range(length)) for _ in range(n)]
+        """So many lines of words that `words` does not give."""
+        return [" ".join(self.pick(self._prose) for _ in range(length)) for _ in range(n)]

@@ -16,9 +16,7 @@ from reward_envs.text.terminal.sandbox import Confinement, Sandbox, SandboxError
 from reward_envs.text.terminal.template import Instance, Solution, as_bytes
 
 DONE = "submit"
-BEGIN = """You are at a bash in the folder /work. Each of your messages is one command line. When all is done, say: submit
-
-"""
+BEGIN = "You are at a bash in the folder /work. Each of your messages is one command line. When all is done, say: submit\n\n"
 
 
 class TerminalTask(TextTask):

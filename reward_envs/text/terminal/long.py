@@ -184,7 +184,7 @@ def museum(d: Draw) -> Instance:
     kinds = [d.pick(list(_KINDS)) for _ in names]
     files = {}
     for name, kind in zip(names, kinds, strict=True):
-        about = [f"number {d.number(100, 999)}", d.pick(_KINDS[kind]), f"found beside the {d.word()}"]
+        about = [f"number {d.number(100, 999)}", d.pick(_KINDS[kind]), f"found beside the {d.prose(1, 1)[0]}"]
         files[f"crate/{name}.card"] = text(d.mixed(about))
     placed = [
         every(says(f"hall/{kind}/{name}.card", files[f"crate/{name}.card"]), _no(f"crate/{name}.card"))

@@ -111,7 +111,7 @@ class Sandbox:
         self, files: Mapping[str, bytes], scripts: tuple[str, ...] = (), limits: Confinement | None = None
     ) -> None:
         self.limits = limits or Confinement()
-        self._folder = -1
+        self._folder, self._first = -1, -1
         commands_out, self._commands = os.pipe()
         self._codes, codes_in = os.pipe()
         told, tell = os.pipe()
@@ -128,7 +128,7 @@ class Sandbox:
         with os.fdopen(told, "rb") as about:
             said = _all_of(about.fileno(), _PATIENCE)
         try:
-            pid = int(json.loads(said)["child-pid"])
+            pid = self._first = int(json.loads(said)["child-pid"])
             self._space = os.readlink(f"/proc/{pid}/ns/pid")
             self._place(files, scripts)  # only once bash answers is the sandbox's root its own
             self._folder = os.open(f"/proc/{pid}/root{HOME}", os.O_RDONLY | os.O_DIRECTORY)
@@ -185,9 +185,12 @@ class Sandbox:
 
     def stop(self) -> None:
         """End all processes; the workspace can still be read."""
-        with contextlib.suppress(ProcessLookupError):
+        if self._process.poll() is None:
+            if self._first > 0:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(self._first, signal.SIGKILL)  # and with it all others in its space
             self._process.kill()
-        self._process.wait()
+            self._process.wait()
 
     def close(self) -> None:
         """End all, and forget the workspace."""
@@ -255,7 +258,7 @@ class Sandbox:
     def _wait(self) -> Ran:
         output, pipe = bytearray(), self._process.stdout
         assert pipe is not None
-        until, stopped = time.monotonic() + self.limits.seconds, ""
+        until, stopped, bash_too = time.monotonic() + self.limits.seconds, "", False
         while True:
             ready = select.select([pipe.fileno(), self._codes], [], [], max(0.0, until - time.monotonic()))[0]
             if pipe.fileno() in ready:
@@ -266,25 +269,28 @@ class Sandbox:
             elif self._codes in ready:  # all that it printed came before
                 code = os.read(self._codes, 64).split(b"\n")[0]
                 return Ran(bytes(output), int(code) if code.isdigit() else 1, stopped)
-            elif stopped:
-                self.stop()
-                return Ran(bytes(output), 137, stopped)
+            elif stopped and not ready:
+                if bash_too:
+                    self.stop()
+                    return Ran(bytes(output), 137, stopped)
+                bash_too, until = True, time.monotonic() + 1.0
+                self._end_commands(bash_too)  # it was bash itself that was busy
             if not stopped and (not ready or len(output) > self.limits.output):
                 stopped = "output" if ready else "seconds"
                 del output[self.limits.output :]
                 self._end_commands()
-                until = time.monotonic() + 2.0
+                until = time.monotonic() + 1.0
 
-    def _end_commands(self) -> None:
-        """Kill what a command has left running."""
+    def _end_commands(self, bash_too: bool = False) -> None:
+        """Kill what a command has left running, and the bash that ran it if need be."""
         for _ in range(20):
-            for pid in (pids := self._inside()):
+            for pid in (pids := self._inside(bash_too)):
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
             if not pids:
                 return
 
-    def _inside(self) -> list[int]:
+    def _inside(self, bash_too: bool) -> list[int]:
         """Processes of commands: all but bubblewrap's (1), the outer bash (2) and its child, the inner one."""
         found, outer = [], -1
         for entry in os.listdir("/proc"):
@@ -294,7 +300,7 @@ class Sandbox:
                         number, parent = _numbers(entry)
                         outer = int(entry) if number == 2 else outer
                         found += [(int(entry), parent)] if number > 2 else []
-        return [pid for pid, parent in found if parent != outer]
+        return [pid for pid, parent in found if bash_too or parent != outer]
 
     @contextlib.contextmanager
     def _opened(self, path: str, kind: Callable[[int], bool] = stat.S_ISREG) -> Iterator[int | None]:
