@@ -74,6 +74,7 @@ IDS: dict[str, Row] = {
     **{f"{n}-v0": _grid(n, covers=covers, unseen=True) for n, covers in _MONITORED.items()},
     "MountainCar-v0": Row("control.mountain_car:MountainCar"),
     **{f"{n}-v0": _control(n) for n in _CONTROL.split()},
+    "Tools-v0": Row("text.tools:tools_env", vector="text.tools:tools_vector"),
 }
 
 

@@ -9,6 +9,9 @@ import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode, VectorEnv
 
+from reward_envs.text import TaskError, TextEnv, Transcript
+from reward_envs.text.transcript import reward_place
+from reward_envs.text.workspace import graded
 from reward_envs.wrappers import (
     RND,
     Batch,
@@ -30,6 +33,8 @@ from reward_envs.wrappers.core import Sum
 from reward_envs.wrappers.transform.normalise import ReturnScale
 from tests.adapters.sb3_tools import rollout_by_hand
 from tests.scripted import Episode, Scripted
+from tests.text.tasks import Replayed, scored
+from tests.text.tasks import play as play_text
 
 
 def play(env: gym.Env[Any, Any], steps: int) -> tuple[list[float], list[dict[str, Any]]]:
@@ -217,3 +222,35 @@ def her_relabel(
     reward, ended = float(new.reward[0]), bool(new.terminated[0])
     target = reward + (0.0 if ended else gamma * next_q)
     return {"reward": reward, "terminated": ended, "truncated": bool(new.truncated[0]), "target": target}
+
+
+def score_rollout(words: Any, policy: Any, present: Any, answer: str) -> Any:
+    transcript, offsets, at = Transcript(), [], 0
+    for turn, (word, mine, there) in enumerate(zip(words, policy, present, strict=True)):
+        if there:
+            transcript.add("agent" if mine else "tool", word + " ", turn)
+        offsets.append((at, at + len(word)) if there else (0, 0))
+        at += (len(word) + 1) * there
+    mask = transcript.token_mask(offsets)
+    seen = [transcript.text[a:b] for (a, b), mine in zip(offsets, mask, strict=True) if mine]
+    return {"seen": " ".join(seen), "reward": float(answer in seen), "place": reward_place(mask)}
+
+
+def grade_workspace(agent_files: Any, verifier_files: Any, passed: int, total: int) -> Any:
+    def verifier(files: Any, out: dict[str, str]) -> dict[str, bool]:
+        out.update(verifier_files)
+        return {str(i): i < passed for i in range(total)}
+
+    try:
+        return {"reward": graded(agent_files, verifier).score, "status": "ok"}
+    except TaskError:
+        return {"reward": None, "status": "error"}
+
+
+def text_rewards(start: float, scores: Any, full: float, end: str) -> Any:
+    source = Replayed([scored(s / full) for s in (start, *scores)], ends=end != "out_of_steps")
+    steps = play_text(TextEnv(source, reward_mode="dense"), [""] * len(scores))
+    rewards = [full * s[1] for s in steps]
+    *_, terminated, truncated, info = steps[-1]
+    flags = {"success": info["is_success"], "terminated": terminated, "truncated": truncated}
+    return {"rewards": rewards, "total": sum(rewards), **flags}
