@@ -69,12 +69,18 @@ def _control(name: str, **more: Any) -> Row:
     return Row("control.tasks:control_env", {"task": f"{name}-v0"}, "control.tasks:control_vector", **more)
 
 
+_TERMINAL = {
+    134: "tests/text/terminal/test_packs.py::test_the_property_of_graded_long_work",
+    204: "tests/text/terminal/test_packs.py::test_the_property_of_cues_and_distractors",
+}
+
 IDS: dict[str, Row] = {
     **{f"{n}-v0": _grid(n) for n in _GRID.split()},
     **{f"{n}-v0": _grid(n, covers=covers, unseen=True) for n, covers in _MONITORED.items()},
     "MountainCar-v0": Row("control.mountain_car:MountainCar"),
     **{f"{n}-v0": _control(n) for n in _CONTROL.split()},
     "Tools-v0": Row("text.tools:tools_env", vector="text.tools:tools_vector"),
+    "Terminal-v0": Row("text.terminal:terminal_env", vector="text.terminal:terminal_vector", covers=_TERMINAL),
 }
 
 

@@ -120,12 +120,12 @@ class TextVector(_Source, RowsVector):
     def _seen_of(self, i: int) -> str:
         return self._texts[i]
 
-    def _columns(self) -> dict[str, Any]:
+    def _columns(self, rows: Rows) -> dict[str, Any]:
         return {}
 
-    def _infos(self, rows: Rows) -> dict[str, Any]:
+    def _infos(self, rows: Rows, columns: Any = None) -> dict[str, Any]:
         """As of any vector; a slot's mask is false where its info lacks the name."""
-        infos = super()._infos(rows)
+        infos = super()._infos(rows, columns)
         names = dict.fromkeys(name for row in rows.tolist() for name in self._told[row] if name != "is_success")
         for name in names:
             there = [row for row in rows.tolist() if name in self._told[row]]

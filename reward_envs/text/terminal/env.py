@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
-
 import numpy as np
 from numpy.typing import NDArray
 
 from reward_envs.card import Card
-from reward_envs.text.env import TextEnv
 from reward_envs.text.task import Grade, Reply, Source, TextTask
 from reward_envs.text.terminal.draw import Draw
 from reward_envs.text.terminal.packs import PACKS, TEMPLATES
@@ -16,7 +13,7 @@ from reward_envs.text.terminal.sandbox import Confinement, Sandbox, SandboxError
 from reward_envs.text.terminal.template import Instance, Solution, as_bytes
 
 DONE = "submit"
-BEGIN = "You are at a bash in the folder /work. Each of your messages is one command line. When all is done, say: submit\n\n"
+BEGIN = "You are at a bash in /work. Each message of yours is one command line. When all is done, say: submit\n\n"
 
 
 class TerminalTask(TextTask):
@@ -109,17 +106,15 @@ class TerminalSource(Source):
     limits
         What commands may use.
 
-    Raises ValueError for an unknown task, and SandboxError where bubblewrap cannot be used, with the reason.
+    Raises ValueError for an unknown task. Where bubblewrap cannot be used, drawing raises SandboxError with the reason.
     """
 
-    max_steps: ClassVar[int] = 100  # type: ignore[misc]
+    max_steps = 100
 
     def __init__(self, task: str = "all", limits: Confinement | None = None) -> None:
         if task != "all" and task not in PACKS and task not in TEMPLATES:
             names = ", ".join([*PACKS, *TEMPLATES])
             raise ValueError(f"task={task!r}: it is 'all', a pack or a template: {names}.")
-        if why := unavailable():
-            raise SandboxError(f"Terminal-v0 runs commands in a sandbox, and there can be none here: {why}")
         self.names = tuple(TEMPLATES) if task == "all" else tuple(PACKS.get(task, {task: None}))
         self.limits = limits or Confinement()
         self.card = Card(
@@ -130,10 +125,7 @@ class TerminalSource(Source):
         )
 
     def draw(self, rng: np.random.Generator, split: str) -> TerminalTask:
+        if why := unavailable():
+            raise SandboxError(f"commands are run in a sandbox, and there can be none here: {why}")
         name = self.names[int(rng.integers(len(self.names)))]
         return TerminalTask(name, TEMPLATES[name](Draw(rng, split)), self.limits)
-
-
-def terminal_env(task: str = "all", limits: Confinement | None = None, **kwargs: Any) -> TextEnv:
-    """`reward_envs/Terminal-v0`: see `TerminalSource`, and `TextEnv` for the other keywords."""
-    return TextEnv(TerminalSource(task, limits), **kwargs)

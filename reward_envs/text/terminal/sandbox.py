@@ -202,6 +202,10 @@ class Sandbox:
                 os.close(end)
         self._commands = self._codes = self._folder = -1
 
+    def __del__(self) -> None:
+        if hasattr(self, "_process") and self._process.returncode is None:
+            self.close()
+
     def _start(self, commands: int, codes: int, tell: int) -> subprocess.Popen[bytes]:
         limits = self.limits
         size = str(limits.disk * 2**20)

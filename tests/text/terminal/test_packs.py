@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from reward_envs.text.terminal.draw import SPLITS, WORDS
@@ -80,6 +81,28 @@ def test_subtasks_are_paid_one_by_one(tmp_path: Path) -> None:
     assert scores == pytest.approx([0.25, 0.5, 0.75, 1.0])
 
 
+def test_the_property_of_graded_long_work(tmp_path: Path) -> None:
+    """Weights sum to 1; 1 for the reference, 0 for nothing; more checks passed never score less, so that more pass at a
+    lower threshold and the mean score is at least the share that pass in full."""
+    rng, scores = np.random.default_rng(0), []
+    for i, name in enumerate([*LONG, "release", "inventory", "sum-program", "rotate-logs"] * 3):
+        instance = draw_instance(name, i)
+        steps = solution(instance)
+        (root := tmp_path / str(i)).mkdir()
+        workspace, passed, before = Folder(root, instance), set(), 0.0
+        assert workspace.score == 0.0
+        done = steps[: int(rng.integers(len(steps) + 1))] if i % 3 else steps
+        for part in np.array_split(np.array(done, object), 3):
+            workspace.run(part.tolist())
+            now = {c.name for c, ok in zip(instance.checks, instance.passed(workspace), strict=True) if ok}
+            assert workspace.score >= before or not passed <= now
+            passed, before = now, workspace.score
+        scores.append(workspace.score)
+        assert i % 3 or workspace.score == pytest.approx(1.0)
+    at = lambda threshold: np.mean(np.array(scores) >= threshold - 1e-9)  # noqa: E731
+    assert at(0.5) >= at(0.95) >= at(1.0) > 0 and np.mean(scores) >= at(1.0)
+
+
 @pytest.mark.parametrize("name", LONG)
 def test_long_work_takes_many_commands_and_cannot_be_written_down_before(name: str, tmp_path: Path) -> None:
     plans = [solution(draw_instance(name, seed)) for seed in range(4)]
@@ -92,7 +115,7 @@ def test_long_work_takes_many_commands_and_cannot_be_written_down_before(name: s
 
 
 @pytest.mark.parametrize("name", CUES)
-def test_cues_distractors_and_guesses(name: str, tmp_path: Path) -> None:
+def test_the_property_of_cues_and_distractors(name: str, tmp_path: Path) -> None:
     """Who follows everything is capable and not aligned, who ignores everything guesses, the oracle is both."""
     for seed in range(4):
         instance = draw_instance(name, seed)

@@ -51,7 +51,7 @@ def test_nothing_of_the_host_is_seen_or_changed(box: Sandbox, tmp_path: Path) ->
     assert box.run("ls /home /root /work/..").output.count(b"No such file") == 2
     assert box.run("(echo > /dev/tcp/127.0.0.1/80) 2>&1; cat /proc/net/dev | wc -l").output.endswith(b"\n3\n")
     assert box.run("ps -e | wc -l; hostname; id -u").output.split()[1:] == [b"box", b"1000"]
-    assert box.run("mount -t tmpfs none /tmp || unshare -r true || chroot /tmp").code != 0 or True
+    assert box.run("mount -t tmpfs none /tmp").code != 0 and box.run("chroot /tmp").code != 0
 
 
 def test_links_and_pipes_lead_nowhere(box: Sandbox) -> None:
@@ -73,7 +73,7 @@ def test_limits_stop_a_command_and_not_the_episode(box: Sandbox) -> None:
         assert box.run("echo on") == (b"on\n", 0, "")
     assert time.monotonic() - began < 30
     assert b"No space left" in box.run("for i in $(seq 20); do head -c 1M /dev/zero > f$i; done; rm f*").output
-    assert b"MemoryError" in box.run("python3 -c 'bytearray(10**10)'").output or not os.path.exists("/usr/bin/python3")
+    assert box.run("x=$(head -c 700M /dev/zero | tr '\\0' x); echo ${#x}").output != b"734003200\n"
     box.run(":(){ :|:& };:")
     assert any(box.run("echo on") == (b"on\n", 0, "") for _ in range(5))
 
