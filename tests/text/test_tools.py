@@ -17,6 +17,7 @@ from reward_envs.text.calls import Call, CallError, Tool, mismatch, read_call
 from reward_envs.text.task import SPLITS
 from reward_envs.text.tools import tools_env, tools_vector
 from reward_envs.text.tools.office import OfficeSource, OfficeTask, tools_of
+from reward_envs.wrappers import with_reward
 
 DEPTHS = range(1, 7)
 
@@ -250,3 +251,18 @@ def test_gymnasium_makes_it_with_its_keywords() -> None:
     for depth in (0, 7, "2"):
         with pytest.raises(ValueError, match="it is one of 1 to 6"):
             tools_env(depth=depth)  # type: ignore[arg-type]
+
+
+def test_subtasks_behind_a_gate_pay_in_a_success_alone() -> None:
+    def play(delta: str, answer: str | None) -> float:
+        env = with_reward(tools_env(depth=3), f"gated_accumulation(task, progress, delta={delta}, streaming=True)")
+        inner: Any = env.unwrapped
+        env.reset(seed=2)
+        total = sum(env.step(inner.expert())[1] for _ in range(3))
+        return total + float(env.step(answer or inner.expert())[1])
+
+    wrong = '{"name": "submit", "arguments": {"answer": "?"}}'
+    assert play("1", None) == pytest.approx(2.0)  # the task's 1, and all of the progress
+    assert play("1", wrong) == 0.0  # half of the progress was made, and is worth nothing
+    assert play("-inf", wrong) == pytest.approx(0.5)
+    assert (play("inf", None), play("inf", wrong)) == (1.0, 0.0)
