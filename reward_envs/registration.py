@@ -79,7 +79,11 @@ IDS: dict[str, Row] = {
     **{f"{n}-v0": _grid(n, covers=covers, unseen=True) for n, covers in _MONITORED.items()},
     "MountainCar-v0": Row("control.mountain_car:MountainCar"),
     **{f"{n}-v0": _control(n) for n in _CONTROL.split()},
-    "Tools-v0": Row("text.tools:tools_env", vector="text.tools:tools_vector"),
+    "Tools-v0": Row(
+        "text.tools:tools_env",
+        vector="text.tools:tools_vector",
+        covers={26: "tests/text/test_components.py::test_values_invariances_and_depth"},
+    ),
     "Terminal-v0": Row("text.terminal:terminal_env", vector="text.terminal:terminal_vector", covers=_TERMINAL),
 }
 

@@ -20,7 +20,7 @@ from tests import drawn
 GAMMA = 0.99
 CARD = Card(
     task="Walk over six states.",
-    hooks=("steps_to_go", "progress", "milestones"),
+    hooks=("steps_to_go", "progress", "milestones", "execution"),
     milestone_names=("first", "second", "third"),
     steps_to_go_max=8.0,
     failing_ends=False,

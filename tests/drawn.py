@@ -10,6 +10,7 @@ from reward_envs.agents.tabular import MDP, rows
 from reward_envs.wrappers import Batch
 
 STATES = 6
+EXECUTION = np.random.default_rng(3).integers(0, 2, (STATES, 7)).astype(float)  # counts of calls, by state
 
 
 def rollout(rng: np.random.Generator, streams: int = 3, steps: int = 12, end: float = 0.25) -> Batch:
@@ -19,6 +20,7 @@ def rollout(rng: np.random.Generator, streams: int = 3, steps: int = 12, end: fl
         "steps_to_go": rng.integers(0, 8, STATES).astype(float),
         "progress": rng.random(STATES),
         "milestones": rng.integers(0, 2, (STATES, 3)).astype(float),
+        "execution": EXECUTION,
     }
     state, nxt = np.empty(n, np.int64), np.empty(n, np.int64)
     terminated, truncated = rng.random(n) < end, rng.random(n) < end

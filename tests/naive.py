@@ -247,3 +247,22 @@ def maze_ways(free: Any, start: tuple[int, int], fine: int) -> dict[tuple[int, i
             if (i + a, j + b) not in found and (clear(i, j, a, b, 1e-6) or clear(i, j, a, b, -1e-6)):
                 heapq.heappush(queue, (length + math.hypot(a, b) / fine, (i + a, j + b)))
     return found
+
+
+# text
+
+
+def hashed_ngrams(text: str, low: int, high: int, words: int, size: int) -> Any:
+    """Signed counts of n-grams, each hashed by 64-bit FNV-1a on Python's integers."""
+    grams = [(n, text[i : i + n]) for n in range(low, high + 1) for i in range(len(text) - n + 1)]
+    parts = text.replace("\n", " ").replace("\t", " ").split(" ")
+    parts = [p for p in parts if p]
+    grams += [(255, " ".join(parts[i : i + n])) for n in range(1, words + 1) for i in range(len(parts) - n + 1)]
+    out = np.zeros(size)
+    for kind, gram in grams:
+        h = 0xCBF29CE484222325
+        for code in (kind, *map(ord, gram)):
+            h = (h ^ code) * 0x100000001B3 & M64
+        h ^= h >> 32
+        out[(h >> 1) % size] += 1.0 if h & 1 else -1.0
+    return out

@@ -161,7 +161,8 @@ class Plan:
 
 
 def make(env_id: str, **kwargs: Any) -> gym.Env[Any, Any]:
-    """The bare environment as the agent sees it: `gym.make`, with the flattened image of a MiniGrid observation.
+    """The bare environment as the agent sees it: `gym.make`, with the flattened image of a MiniGrid observation, or a
+    text task's admissible actions as vectors.
 
     Raises RewardError where Gymnasium knows no such id.
     """
@@ -178,6 +179,10 @@ def make(env_id: str, **kwargs: Any) -> gym.Env[Any, Any]:
         from reward_envs.grid.env import FlatView
 
         return FlatView(env)
+    if engine_of(env_id) == "text":
+        from reward_envs.text.views import AdmissibleActions
+
+        return AdmissibleActions(env)
     if isinstance(space, gym.spaces.Dict) and {"image", "mission"} <= set(space.spaces):
         from minigrid.minigrid_env import MiniGridEnv
         from minigrid.wrappers import ImgObsWrapper

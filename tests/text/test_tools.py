@@ -6,22 +6,18 @@ import copy
 import itertools
 import json
 import math
-import re
 from typing import Any
 
 import gymnasium as gym
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from reward_envs.text import TextEnv
-from reward_envs.text.calls import Call, CallError, Counts, Tool, mismatch, read_call
+from reward_envs.text.calls import Call, CallError, Tool, mismatch, read_call
 from reward_envs.text.task import SPLITS
-from reward_envs.text.tools import office, tools_env, tools_vector
-from reward_envs.text.tools.components import execution_value
+from reward_envs.text.tools import tools_env, tools_vector
 from reward_envs.text.tools.office import OfficeSource, OfficeTask, tools_of
-from reward_envs.text.tools.words import WORDS
+from reward_envs.wrappers import with_reward
 
 DEPTHS = range(1, 7)
 
@@ -177,61 +173,6 @@ def test_every_admissible_call_runs() -> None:
             task.act(task.expert())
 
 
-def in_turn(task: OfficeTask, calls: list[str]) -> list[float]:
-    """The values along these calls, of a copy of the task."""
-    task = copy.deepcopy(task)
-    return [task.value() for call in calls if task.act(call)]
-
-
-def experts_calls(task: OfficeTask) -> list[str]:
-    task, calls = copy.deepcopy(task), []
-    while not calls or "answer" not in calls[-1]:
-        calls.append(task.expert())
-        task.act(calls[-1])
-    return calls
-
-
-def joined(depth: int, seeds: range) -> list[OfficeTask]:
-    """Tasks of two chains that a last call joins."""
-    return [t for t in (drawn(depth, s) for s in seeds) if "gives for the two" in t.instructions]
-
-
-@pytest.mark.parametrize("depth", [3, 4, 5, 6])
-def test_valid_ways_are_worth_the_same_where_a_reference_would_part_them(depth: int) -> None:
-    for task in joined(depth, range(12)):
-        calls = experts_calls(task)
-        starts = [i for i, c in enumerate(calls) if all(str(v) in task.instructions for v in arguments(c))]
-        second = starts[1]
-        reordered = [*calls[second:-2], *calls[:second], *calls[-2:]]
-        find = {tool.name: other.name for tool, other in itertools.pairwise(task.tools)}
-        other = [c.replace(name, find[name]) if (name := json.loads(c)["name"]) in find and i < depth - 1 else c
-                 for i, c in enumerate(calls)]  # fmt: skip
-        assert len({tuple(calls), tuple(reordered), tuple(other)}) == 3
-        for way in (calls, reordered, other):
-            assert in_turn(task, way)[-1] == 1.0
-            matched = sum(a == b for a, b in zip(calls, way, strict=True)) / len(calls)
-            assert (matched == 1.0) == (way == calls)
-
-
-def arguments(call: str) -> list[Any]:
-    return list(json.loads(call)["arguments"].values())
-
-
-def test_renaming_tools_and_parameters_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    task, words = drawn(4, 3), WORDS["train"]
-    calls = [*ONE_CALL, *experts_calls(task)]
-    old = [w for d in words.desks for w in (d.read, d.find, d.key)] + [words.join, words.submit]
-    desks = tuple(d._replace(read=f"r_{d.read}", find=f"f_{d.find}", key=f"k_{d.key}") for d in words.desks)
-    renamed = words._replace(desks=desks, join="j_" + words.join, submit="s_" + words.submit)
-    new = [w for d in desks for w in (d.read, d.find, d.key)] + [renamed.join, renamed.submit]
-    monkeypatch.setitem(WORDS, "train", renamed)
-    monkeypatch.setattr(office, "tools_of", tools_of.__wrapped__)
-    pattern = re.compile("|".join(f'(?<=")({w})(?=")' for w in old))
-    said = [pattern.sub(lambda found: new[old.index(found.group())], call) for call in calls]
-    for some in (slice(0, None), slice(len(ONE_CALL), None), slice(2, 3), slice(3, 4)):
-        assert in_turn(drawn(4, 3), said[some]) == in_turn(task, calls[some])
-
-
 # calls
 
 
@@ -282,56 +223,6 @@ def test_nothing_is_coerced(arguments: dict[str, Any], names: int, kinds: int) -
     assert mismatch(Tool("f", "", SCHEMA), arguments)[:2] == (names, kinds)
 
 
-# execution components
-
-
-ONE_CALL = {
-    "not json": 0.0,
-    '{"name": "no_tool", "arguments": {}}': 0.1,
-    '{"name": "read_mail", "arguments": {"mail": "MAI-000000"}}': 0.35,
-    '{"name": "read_mail", "arguments": {"mail_id": 5}}': 0.375,
-    '{"name": "read_mail", "arguments": {}}': 0.375,
-    '{"name": "read_mail", "arguments": {"mail_id": "MAI-000000"}}': 0.4,
-}
-
-
-@pytest.mark.parametrize(("call", "worth"), ONE_CALL.items())
-def test_what_one_call_is_worth(call: str, worth: float) -> None:
-    env = tools_env(depth=2, reward_mode="dense", hooks=("execution",))
-    env.reset(seed=0)
-    reward, info = env.step(call)[1::3]
-    assert reward == pytest.approx(worth) == execution_value(info["execution"])
-
-
-@pytest.mark.parametrize("depth", DEPTHS)
-def test_a_wrong_answer_is_worth_a_half_at_every_depth(depth: int) -> None:
-    env = tools_env(depth=depth, reward_mode="dense")
-    env.reset(seed=depth)
-    total = sum(env.step(env.expert())[1] for _ in range(depth))
-    _, reward, terminated, _, info = env.step('{"name": "submit", "arguments": {"answer": "what?"}}')
-    assert total + reward == 0.5 and terminated and not info["is_success"]
-
-
-@settings(max_examples=30)
-@given(st.lists(st.integers(0, 6), min_size=7, max_size=7))
-def test_components_stay_in_their_range_and_faults_never_help(counts: list[int]) -> None:
-    worth = float(execution_value(np.array(counts, float)))
-    assert 0.0 <= worth <= 1.0
-    for at in range(1, 6):
-        more = counts.copy()
-        more[at] += 1
-        assert execution_value(np.array(more, float)) <= worth
-    assert math.isnan(execution_value(np.array([math.nan] * 7)))
-
-
-def test_counts_are_the_columns_of_the_hook() -> None:
-    task = drawn(2, 0)
-    for call in ONE_CALL:
-        task.act(call)
-    assert task.counts == Counts(calls=6, unparsed=1, unknown=1, names=3, values=1, failed=6, answer=0)
-    assert task.execution().tolist() == [6.0, 1.0, 1.0, 3.0, 1.0, 6.0, 0.0]
-
-
 # ids and vectors
 
 
@@ -360,3 +251,18 @@ def test_gymnasium_makes_it_with_its_keywords() -> None:
     for depth in (0, 7, "2"):
         with pytest.raises(ValueError, match="it is one of 1 to 6"):
             tools_env(depth=depth)  # type: ignore[arg-type]
+
+
+def test_subtasks_behind_a_gate_pay_in_a_success_alone() -> None:
+    def play(delta: str, answer: str | None) -> float:
+        env = with_reward(tools_env(depth=3), f"gated_accumulation(task, progress, delta={delta}, streaming=True)")
+        inner: Any = env.unwrapped
+        env.reset(seed=2)
+        total = sum(env.step(inner.expert())[1] for _ in range(3))
+        return total + float(env.step(answer or inner.expert())[1])
+
+    wrong = '{"name": "submit", "arguments": {"answer": "?"}}'
+    assert play("1", None) == pytest.approx(2.0)  # the task's 1, and all of the progress
+    assert play("1", wrong) == 0.0  # half of the progress was made, and is worth nothing
+    assert play("-inf", wrong) == pytest.approx(0.5)
+    assert (play("inf", None), play("inf", wrong)) == (1.0, 0.0)
