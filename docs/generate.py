@@ -16,6 +16,7 @@ from bibliography import Reference, read
 from docstrings import markdown, sections
 
 from reward_envs.registration import IDS, PREFIX, engine_of
+from reward_envs.text.terminal.packs import PACKS, draw_instance
 from reward_envs.wrappers import registry
 from reward_envs.wrappers.core import Relabel
 
@@ -62,6 +63,7 @@ def render() -> dict[str, str]:
     return pages | {
         "methods/index.md": methods_page({f: families[f] for f in order}),
         "environments.md": environments_page(),
+        "terminal-templates.md": terminal_templates(),
         **dict(gallery.pages(table, defaults)),
         "reference.md": reference_page(),
         "references.md": references_page(references),
@@ -206,6 +208,18 @@ def environments_page() -> str:
         "nothing has to sit outside the reward. A gridworld's id leads to its picture.\n\n"
         f"{head}\n\n{body}\n"
     )
+
+
+def terminal_templates() -> str:
+    """A table of each pack of terminal tasks: one instance of each template."""
+    parts = []
+    for pack, templates in PACKS.items():
+        rows = []
+        for name in templates:
+            drawn = draw_instance(name, seed=0)
+            rows.append((f"`{name}`", one_line(drawn.instructions), len(drawn.checks), len(list(drawn.solve()))))
+        parts.append(f"### {pack}\n\n" + table(("template", "an instance", "checks", "commands"), rows))
+    return "\n\n".join(parts) + "\n"
 
 
 def task_text(cls: type[Any]) -> str:

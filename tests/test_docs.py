@@ -3,7 +3,7 @@
 The blocks of a page run in order, in one namespace, in an empty folder: `python` blocks, whose printed lines are
 compared with the `output` block that follows where there is one, and `pycon` blocks as doctests. A comment in the line
 before a fence says what else to do with it: `<!-- not run: why -->`, `<!-- file: name.py -->` to make it that file, or
-`<!-- needs: module -->` to run it, and look at its output, only where that module is installed.
+`<!-- needs: module -->` to run it, and look at its output, only where that module or program is there.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import importlib.util
 import io
 import re
 import shlex
+import shutil
 import sys
 import types
 from collections.abc import Callable, Iterator
@@ -52,6 +53,11 @@ def blocks(page: Path) -> Iterator[Block]:
         yield Block(found["kind"], found["code"], text.count("\n", 0, found.start("code")), found["told"] or "")
 
 
+def there(name: str) -> bool:
+    """Whether a module, or a program, is installed."""
+    return importlib.util.find_spec(name) is not None or shutil.which(name) is not None
+
+
 def run(block: Block, page: Path, namespace: dict[str, object]) -> str:
     """What a block of code printed; a doctest that fails raises its own report."""
     if block.kind == "python":
@@ -82,7 +88,7 @@ def test_every_block_runs(page: Path, tmp_path: Path, monkeypatch: pytest.Monkey
         elif block.kind == "output":
             if printed is not None:
                 assert printed.rstrip() == block.code.rstrip(), f"{page.name}, line {block.line}"
-        elif order == "needs" and importlib.util.find_spec(name) is None:
+        elif order == "needs" and not there(name):
             printed = None
         elif order != "not run":
             printed = run(block, page, module.__dict__)

@@ -203,7 +203,7 @@ class Sandbox:
         self._commands = self._codes = self._folder = -1
 
     def __del__(self) -> None:
-        if hasattr(self, "_process") and self._process.returncode is None:
+        if hasattr(self, "_process"):
             self.close()
 
     def _start(self, commands: int, codes: int, tell: int) -> subprocess.Popen[bytes]:
