@@ -49,6 +49,11 @@ class Tool:
         return json.dumps({"name": self.name, "description": self.description, "parameters": self.parameters})
 
 
+def tool_list(tools: Iterable[Tool]) -> str:
+    """Tools as JSON, one a line, for instructions."""
+    return "\n".join(map(str, tools))
+
+
 class Call(NamedTuple):
     """A call that was read."""
 
@@ -170,10 +175,6 @@ class ToolTask(TextTask):
         Raises CallError where that fails.
         """
         raise NotImplementedError(f"{type(self).__name__} writes no call(name, arguments).")
-
-    def tool_list(self) -> str:
-        """The tools as JSON, one a line."""
-        return "\n".join(map(str, self.tools))
 
     def act(self, action: str) -> Reply:
         try:
