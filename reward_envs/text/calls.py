@@ -119,10 +119,7 @@ class Mismatch(NamedTuple):
 
 
 def mismatch(tool: Tool, arguments: Mapping[str, Any]) -> Mismatch:
-    """Compare arguments with a tool's schema.
-
-    Needs `pip install "reward-envs[text]"`.
-    """
+    """Compare arguments with a tool's schema."""
     schema = tool.parameters
     missing = [name for name in schema.get("required", ()) if name not in arguments]
     unknown = [name for name in arguments if name not in schema["properties"]]
@@ -143,11 +140,19 @@ def _error(schema: str, value: Any) -> str:
 
 @functools.lru_cache(maxsize=1024)
 def _validator(schema: str) -> Any:
+    return json_schema().Draft202012Validator(json.loads(schema))
+
+
+def json_schema() -> Any:
+    """The package jsonschema.
+
+    Raises ImportError where it is missing: `pip install "reward-envs[text]"`.
+    """
     try:
         import jsonschema
     except ImportError as error:
         raise ImportError('tasks with tools need jsonschema: pip install "reward-envs[text]"') from error
-    return jsonschema.Draft202012Validator(json.loads(schema))
+    return jsonschema
 
 
 class Counts(NamedTuple):

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from reward_envs.card import Card
-from reward_envs.text.calls import CallError, Tool, ToolTask, tool_list
+from reward_envs.text.calls import CallError, Tool, ToolTask, json_schema, tool_list
 from reward_envs.text.task import Grade, Reply, Source, TextTask, check_split
 from reward_envs.text.tools.components import execution_value
 from reward_envs.text.tools.words import ACCOUNT, NOTES, ORDER, WORDS, Desk, Words
@@ -293,7 +293,8 @@ class OfficeSource(Source):
     def __init__(self, depth: int = 2) -> None:
         if depth not in range(1, 7):
             raise ValueError(f"depth={depth!r}: it is one of 1 to 6.")
-        self.depth = int(depth)
+        json_schema()  # what is missing is said now, and not by every call
+        self.depth = depth
         self.max_steps = 4 * self.depth + 4
         self.card = Card(
             task=f"Find an answer in the records of an office, by {depth} calls of tools or more, and submit it.",
