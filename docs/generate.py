@@ -203,7 +203,8 @@ def environments_page() -> str:
     head = table(("id", "task", "hooks", "`steps_to_go` at most", "can fail"), rows)
     body = "\n\n".join(f"## {c.__name__}\n\n{task_text(c)}" for c in tasks)
     return (
-        "# Ids and tasks\n\nEach id is made by `gym.make(id, reward=..., reward_mode=..., hooks=...)` after "
+        "(ids-and-tasks)=\n# Ids and tasks\n\n"
+        "Each id is made by `gym.make(id, reward=..., reward_mode=..., hooks=...)` after "
         '`import reward_envs`. The reward is sparse unless `reward_mode="dense"` is given. A task truncates itself, so '
         "nothing has to sit outside the reward. A gridworld's id leads to its picture.\n\n"
         f"{head}\n\n{body}\n"
@@ -286,8 +287,10 @@ def catalogue_page() -> str:
 
 
 def target(name: str) -> str:
-    """The anchor of a method, or of a gridworld's id."""
-    return gallery.anchor(name.removeprefix(PREFIX)) if name.startswith(PREFIX) else f"method-{name}"
+    """The anchor of a method, of a gridworld's id, or of the page of all ids."""
+    if not name.startswith(PREFIX):
+        return f"method-{name}"
+    return gallery.anchor(name.removeprefix(PREFIX)) if engine_of(name) == "grid" else "ids-and-tasks"
 
 
 # Markdown

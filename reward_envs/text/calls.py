@@ -49,6 +49,11 @@ class Tool:
         return json.dumps({"name": self.name, "description": self.description, "parameters": self.parameters})
 
 
+def tool_list(tools: Iterable[Tool]) -> str:
+    """Tools as JSON, one a line, for instructions."""
+    return "\n".join(map(str, tools))
+
+
 class Call(NamedTuple):
     """A call that was read."""
 
@@ -114,10 +119,7 @@ class Mismatch(NamedTuple):
 
 
 def mismatch(tool: Tool, arguments: Mapping[str, Any]) -> Mismatch:
-    """Compare arguments with a tool's schema.
-
-    Needs `pip install "reward-envs[text]"`.
-    """
+    """Compare arguments with a tool's schema."""
     schema = tool.parameters
     missing = [name for name in schema.get("required", ()) if name not in arguments]
     unknown = [name for name in arguments if name not in schema["properties"]]
@@ -138,11 +140,19 @@ def _error(schema: str, value: Any) -> str:
 
 @functools.lru_cache(maxsize=1024)
 def _validator(schema: str) -> Any:
+    return json_schema().Draft202012Validator(json.loads(schema))
+
+
+def json_schema() -> Any:
+    """The package jsonschema.
+
+    Raises ImportError where it is missing: `pip install "reward-envs[text]"`.
+    """
     try:
         import jsonschema
     except ImportError as error:
         raise ImportError('tasks with tools need jsonschema: pip install "reward-envs[text]"') from error
-    return jsonschema.Draft202012Validator(json.loads(schema))
+    return jsonschema
 
 
 class Counts(NamedTuple):
@@ -170,10 +180,6 @@ class ToolTask(TextTask):
         Raises CallError where that fails.
         """
         raise NotImplementedError(f"{type(self).__name__} writes no call(name, arguments).")
-
-    def tool_list(self) -> str:
-        """The tools as JSON, one a line."""
-        return "\n".join(map(str, self.tools))
 
     def act(self, action: str) -> Reply:
         try:

@@ -224,10 +224,22 @@ class Episode:
         return flags if len(flags) else np.full(len(names), np.nan)
 
 
+class NoText(NamedTuple):
+    """Stands for an action that is no text, where the action itself cannot be handed on."""
+
+    kind: str
+
+    @classmethod
+    def of(cls, action: Any) -> NoText:
+        """The name of its type is what is told."""
+        return cls(type(action).__name__)
+
+
 def refusal(action: Any, most: int) -> str:
     """What to tell an agent whose action cannot be taken; "" where it can."""
     if not isinstance(action, str):
-        return f"An action is a text; this was a {type(action).__name__}. Nothing was done."
+        kind = action.kind if isinstance(action, NoText) else NoText.of(action).kind
+        return f"An action is a text, this is of type {kind}. Nothing was done."
     if len(action) > most:
         return f"The action has {len(action)} characters; {most} are allowed. Nothing was done."
     if (other := other_character(action)) is not None:

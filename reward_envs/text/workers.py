@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from typing import Any
 
-from reward_envs.text.episode import Episode, Plan, Turn, failed
+from reward_envs.text.episode import Episode, NoText, Plan, Turn, failed
 from reward_envs.text.task import TaskError
 
 Begun = tuple[str, dict[str, Any]]
@@ -62,7 +62,7 @@ def _serve(pipe: Connection, plan: Plan, slots: Sequence[int]) -> None:
     """A worker's life: (verb, jobs) comes in, one answer a job goes out."""
     episodes = {slot: Episode(plan) for slot in slots}
     pipe.send("ready")
-    while (message := pipe.recv()) is not None:
+    while (message := pipe.recv())[0] != "close":
         verb, jobs = message
         for slot, what in jobs:
             try:
@@ -94,28 +94,23 @@ class _Worker:
         self._ready = False
 
     def send(self, verb: str, jobs: Iterable[tuple[int, Any]]) -> None:
-        """Hand over jobs of this worker's slots; `answers` gives what became of them."""
+        """Hand over jobs of this worker's slots; `begun` or `played` gives what became of them."""
         self._sent = list(jobs)
         if self._sent:
             self._post(verb, self._sent)
 
-    def begun(self) -> Iterator[tuple[int, Begun]]:
-        """(slot, what it saw) of the episodes that were to begin.
-
-        Raises TaskError where one cannot begin.
-        """
-        answers = []
-        for slot, what in self._sent:
+    def begun(self) -> Iterator[tuple[int, Begun | TaskError]]:
+        """(slot, what it saw, or why it cannot begin) of the episodes that were to begin."""
+        for k, (slot, (seed, hooks)) in enumerate(self._sent):
+            self._running.pop(slot, None)
             try:
-                answers.append((slot, what, self._receive()))
+                answer = self._receive()
             except _Lost as lost:
+                answer = TaskError(f"drawing a task {lost}")
                 self._restart()
-                raise TaskError(f"drawing a task {lost}") from lost
-        for slot, what, answer in answers:
-            if isinstance(answer, TaskError):
-                raise answer
-            hooked = {name: answer[1][name] for name in what[1]}
-            self._running[slot] = _Played(what[0], what[1], hooked)
+                self._post("begin", self._sent[k + 1 :])
+            if not isinstance(answer, TaskError):
+                self._running[slot] = _Played(seed, hooks, {name: answer[1][name] for name in hooks})
             yield slot, answer
 
     def played(self) -> Iterator[tuple[int, Turn]]:
@@ -131,10 +126,12 @@ class _Worker:
                 self._running[slot].actions.append(action)
             yield slot, turn
 
-    def close(self) -> None:
-        """End the process."""
-        if self._process.is_alive():
-            self._process.kill()
+    def close(self, patience: float = 5.0) -> None:
+        """End the process; it has `patience` seconds to let go of its tasks."""
+        if self._ready:
+            self._post("close", [])
+        self._process.join(patience)
+        self._process.kill()
         self._process.join()
         self._pipe.close()
 
@@ -168,7 +165,7 @@ class _Worker:
             )
 
     def _restart(self) -> None:
-        self.close()
+        self.close(0.0)
         self.start()
         for slot, played in list(self._running.items()):
             jobs = [("begin", (played.seed, played.hooks)), *(("play", action) for action in played.actions)]
@@ -178,8 +175,7 @@ class _Worker:
                     self._receive()
             except _Lost:
                 self._running.pop(slot)
-                self.close()
-                self.start()
+                return self._restart()
 
 
 class Workers:
@@ -202,11 +198,17 @@ class Workers:
         """As of `Local`."""
         self._send("begin", [(slot, (seed, hooks)) for slot, seed in jobs])
         found = {slot: answer for worker in self._workers for slot, answer in worker.begun()}
-        return [found[slot] for slot, _ in jobs]
+        begun = []
+        for slot, _ in jobs:
+            answer = found[slot]
+            if isinstance(answer, TaskError):
+                raise answer
+            begun.append(answer)
+        return begun
 
     def play(self, jobs: Jobs) -> list[Turn]:
         """As of `Local`."""
-        self._send("play", jobs)
+        self._send("play", [(slot, action if isinstance(action, str) else NoText.of(action)) for slot, action in jobs])
         found = {slot: turn for worker in self._workers for slot, turn in worker.played()}
         return [found[slot] for slot, _ in jobs]
 

@@ -184,10 +184,10 @@ def test_odd_output_is_cleaned() -> None:
 @pytest.mark.parametrize(
     ("action", "told"),
     [
-        (3, "this was a int"),
-        (None, "this was a NoneType"),
-        (b"add", "this was a bytes"),
-        (["add"], "this was a list"),
+        (3, "of type int"),
+        (None, "of type NoneType"),
+        (b"add", "of type bytes"),
+        (["add"], "of type list"),
         ("x" * 4001, "4001 characters; 4000 are allowed"),
         ("add\x00", "U+0000"),
         ("\ud800", "U+D800"),

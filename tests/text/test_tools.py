@@ -6,6 +6,7 @@ import copy
 import itertools
 import json
 import math
+import sys
 from typing import Any
 
 import gymnasium as gym
@@ -251,6 +252,12 @@ def test_gymnasium_makes_it_with_its_keywords() -> None:
     for depth in (0, 7, "2"):
         with pytest.raises(ValueError, match="it is one of 1 to 6"):
             tools_env(depth=depth)  # type: ignore[arg-type]
+
+
+def test_what_is_missing_is_said_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "jsonschema", None)
+    with pytest.raises(ImportError, match=r"reward-envs\[text\]"):
+        tools_env()
 
 
 def test_subtasks_behind_a_gate_pay_in_a_success_alone() -> None:

@@ -129,6 +129,26 @@ def test_wrong_use_gets_a_sentence() -> None:
         TextVector(Broken(), 1).reset(seed=0)
 
 
+def test_workers_tell_what_is_no_text_and_what_cannot_be_drawn() -> None:
+    envs = TextVector(Sometimes(0.0), 4, workers=2)
+    for _ in range(3):  # answers that nobody waited for do not come up later
+        with pytest.raises(TaskError, match="no file"):
+            envs.reset(seed=1)
+    seen, _ = envs.reset(seed=[2, 2, 2, 2])
+    assert len(set(seen)) == 1
+    seen = envs.step(("add", lambda: 0, None, "add"))[0]
+    assert [text.startswith("An action is a text") for text in seen] == [False, True, True, False]
+    envs.close()
+
+
+class Sometimes(Counting):
+    def draw(self, rng: Any, split: str) -> Any:
+        task = super().draw(rng, split)
+        if task.wanted == 3:  # type: ignore[attr-defined]
+            raise ValueError("no file")
+        return task
+
+
 class Broken(Counting):
     def draw(self, rng: Any, split: str) -> Any:
         raise ValueError("no file")

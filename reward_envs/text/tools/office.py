@@ -5,18 +5,19 @@ from __future__ import annotations
 import functools
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from reward_envs.card import Card
-from reward_envs.text.calls import CallError, Tool, ToolTask
+from reward_envs.text.calls import CallError, Tool, ToolTask, json_schema, tool_list
 from reward_envs.text.task import Grade, Reply, Source, TextTask, check_split
 from reward_envs.text.tools.components import execution_value
 from reward_envs.text.tools.words import ACCOUNT, NOTES, ORDER, WORDS, Desk, Words
 
+T = TypeVar("T")
 DECOYS = 3  # records of every desk that lead nowhere
 ANSWER_WEIGHT = 0.5
 
@@ -28,19 +29,12 @@ class Need(NamedTuple):
     arguments: dict[str, Any]
 
 
-class Record(NamedTuple):
-    """A record: its desk, its key, and the fields that a reader sees."""
-
-    desk: int
-    key: Any
-    fields: dict[str, Any]
-
-
 @dataclass(frozen=True)
 class Office:
-    """What is there: records by (desk, key), the one pair of order and account that belongs together, and its slip."""
+    """What is there: the fields of records by (desk, key), the pair of order and account that belongs together, and its
+    slip."""
 
-    records: dict[tuple[int, Any], Record]
+    records: dict[tuple[int, Any], dict[str, Any]]
     pair: tuple[Any, Any]
     slip: int
 
@@ -86,7 +80,7 @@ class OfficeTask(ToolTask):
 
     def __init__(self, split: str, office: Office, errand: Errand) -> None:
         words, self.tools = WORDS[split], tools_of(split)
-        self.instructions = _told(self.tool_list(), errand.words)
+        self.instructions = f"{_briefing(split)}{errand.words}\n"
         self._words, self._office, self._errand = words, office, errand
         self._desk_of = {name: i for i, d in enumerate(words.desks) for name in (d.read, d.find)}
         self._made: list[bool] = [False] * len(errand.needs)
@@ -111,7 +105,7 @@ class OfficeTask(ToolTask):
             raise CallError(f"no {desk.thing} has the {desk.key} {key!r}.")
         self._mark(Need(desk.read, arguments))
         self._look(desk, record)
-        return Reply(json.dumps(record.fields if name == desk.read else {"found": [record.fields]}))
+        return Reply(json.dumps(record if name == desk.read else {"found": [record]}))
 
     def grade(self) -> Grade:
         right = bool(self.counts.answer)
@@ -161,13 +155,13 @@ class OfficeTask(ToolTask):
         for i, wanted in enumerate(self._errand.needs):
             self._made[i] |= wanted == need
 
-    def _look(self, desk: Desk, record: Record) -> None:
+    def _look(self, desk: Desk, record: dict[str, Any]) -> None:
         for field in (self._words.leads, self._words.astray):
-            link = record.fields[field]
+            link = record[field]
             at = next(i for i, d in enumerate(self._words.desks) if d.thing == link["kind"])
             if (at, link["key"]) not in self._seen:
                 self._seen.append((at, link["key"]))
-        self._learn_fact(record.fields[desk.fact])
+        self._learn_fact(record[desk.fact])
 
     def _learn_fact(self, fact: Any) -> None:
         if fact not in self._facts:
@@ -182,11 +176,11 @@ def _call(need: Need) -> str:
     return json.dumps({"name": need.name, "arguments": need.arguments})
 
 
-def _told(tools: str, words: str) -> str:
+@functools.cache
+def _briefing(split: str) -> str:
     return (
         "You work in an office. Its records are reached by tools. Write one call at a time, as JSON and nothing else:\n"
-        '{"name": "<tool>", "arguments": {...}}\n\n'
-        f"Tools:\n{tools}\n\nTask:\n{words}\n"
+        f'{{"name": "<tool>", "arguments": {{...}}}}\n\nTools:\n{tool_list(tools_of(split))}\n\nTask:\n'
     )
 
 
@@ -198,8 +192,9 @@ class Maker:
 
     def __init__(self, rng: np.random.Generator, words: Words) -> None:
         self._rng, self._words = rng, words
-        self._records: dict[tuple[int, Any], Record] = {}
-        self._numbers: Iterator[int] = iter((rng.choice(900_000, 400, replace=False) + 100_000).tolist())
+        self._records: dict[tuple[int, Any], dict[str, Any]] = {}
+        self._numbers: Iterator[int] = iter((rng.choice(900_000, 200, replace=False) + 100_000).tolist())
+        self._picks: Iterator[float] = iter(rng.random(200).tolist())  # at once, which costs less than one by one
 
     def make(self, depth: int) -> tuple[Office, Errand]:
         """An office and an errand whose answer takes `depth` calls."""
@@ -216,7 +211,7 @@ class Maker:
         at = self._rng.permutation(len(self._words.desks))[:depth].tolist()
         keys = self._chain(at, end=None)
         last = self._words.desks[at[-1]]
-        answer = self._records[at[-1], keys[-1]].fields[last.fact]
+        answer = self._records[at[-1], keys[-1]][last.fact]
         words = f'{self._way(at, keys[0])} Submit its "{last.fact}".'
         return Errand(words, ((at[0], keys[0]),), self._needs(at, keys), answer)
 
@@ -264,24 +259,26 @@ class Maker:
         return self._astray
 
     def _decoy(self) -> tuple[int, Any]:
-        return self._open[int(self._rng.integers(len(self._open)))]
+        return self._pick(self._open)
 
     def _keep(self, i: int, key: Any, then: tuple[int, Any]) -> None:
         desk, words = self._words.desks[i], self._words
-        fields = {
+        self._records[i, key] = {
             desk.key: key,
             desk.fact: desk.show(self._number()),
             words.leads: self._link(then),
             words.astray: self._link(self._decoy()),
-            words.note: NOTES[int(self._rng.integers(len(NOTES)))].format(self._number()),
+            words.note: self._pick(NOTES).format(self._number()),
         }
-        self._records[i, key] = Record(i, key, fields)
 
     def _link(self, record: tuple[int, Any]) -> dict[str, Any]:
         return {"kind": self._words.desks[record[0]].thing, "key": record[1]}
 
     def _key(self, i: int) -> Any:
         return self._words.write(self._words.desks[i].thing, self._number())
+
+    def _pick(self, things: Sequence[T]) -> T:
+        return things[int(next(self._picks) * len(things))]
 
     def _number(self) -> int:
         return next(self._numbers)
@@ -296,7 +293,8 @@ class OfficeSource(Source):
     def __init__(self, depth: int = 2) -> None:
         if depth not in range(1, 7):
             raise ValueError(f"depth={depth!r}: it is one of 1 to 6.")
-        self.depth = int(depth)
+        json_schema()  # what is missing is said now, and not by every call
+        self.depth = depth
         self.max_steps = 4 * self.depth + 4
         self.card = Card(
             task=f"Find an answer in the records of an office, by {depth} calls of tools or more, and submit it.",
