@@ -219,8 +219,9 @@ def terminal_templates() -> str:
         for name in templates:
             drawn = draw_instance(name, seed=0)
             rows.append((f"`{name}`", one_line(drawn.instructions), len(drawn.checks), len(list(drawn.solve()))))
-        parts.append(f"### {pack}\n\n" + table(("template", "an instance", "checks", "commands"), rows))
-    return "\n\n".join(parts) + "\n"
+        parts.append(f"## {pack}\n\n" + table(("template", "an instance", "checks", "commands"), rows))
+    head = "# Terminal templates\n\nAn instance of each, with how many checks it has and how many commands solve it."
+    return "\n\n".join([head, *parts]) + "\n"
 
 
 def task_text(cls: type[Any]) -> str:
