@@ -21,7 +21,7 @@ def episode_seed(rng: Any) -> int:
     return int(rng.integers(2**63))
 
 
-class _Source:
+class _Texts:
     """What the single environment and the vector share: the plan, its spaces and card, and the hooks asked for."""
 
     metadata: dict[str, Any] = {"render_modes": ["ansi"], "render_fps": 1}  # noqa: RUF012
@@ -51,7 +51,7 @@ class _Source:
         return tuple(h for h in self.card.hooks if h in asked or h in before)
 
 
-class TextEnv(_Source, gym.Env[str, str]):
+class TextEnv(_Texts, gym.Env[str, str]):
     """A text task: the agent reads text and writes text, and is graded at the end.
 
     Observation: what the agent newly sees, the instructions at reset. Action: a text. Both of `spaces.CHARSET`; what a

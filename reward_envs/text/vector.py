@@ -11,7 +11,7 @@ from gymnasium.utils import seeding
 from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
-from reward_envs.text.env import _Source, episode_seed
+from reward_envs.text.env import _Texts, episode_seed
 from reward_envs.text.task import Source
 from reward_envs.text.workers import Local, Workers
 from reward_envs.vectors import Rows, RowsVector
@@ -31,7 +31,7 @@ class Slots:
         self.terminated[row], self.truncated[row] = terminated, truncated
 
 
-class TextVector(_Source, RowsVector):
+class TextVector(_Texts, RowsVector):
     """N text tasks as a Gymnasium vector environment; slot i goes through the same as a `TextEnv` of its seed.
 
     Observations and actions are tuples of N texts.

@@ -62,7 +62,7 @@ class AdmissibleActions(gym.Wrapper[Any, Any, Any, Any]):
     >>> import gymnasium as gym, reward_envs
     >>> env = AdmissibleActions(gym.make("reward_envs/Tools-v0", depth=1), k=8)
     >>> observation, info = env.reset(seed=0)
-    >>> observation.shape, env.action_masks().sum()
+    >>> observation.shape, int(env.action_masks().sum())
     ((576,), 1)
     >>> env.step(0)[4]["is_success"]
     False

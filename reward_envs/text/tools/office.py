@@ -195,11 +195,17 @@ class Maker:
         self._records: dict[tuple[int, Any], dict[str, Any]] = {}
         self._numbers: Iterator[int] = iter((rng.choice(900_000, 200, replace=False) + 100_000).tolist())
         self._picks: Iterator[float] = iter(rng.random(200).tolist())  # at once, which costs less than one by one
+        # Decoys lead to one another only. No record names the order and the account that belong together but the ends
+        # of the two chains that lead there.
+        decoys = [(i, self._key(i)) for i in range(len(words.desks)) for _ in range(DECOYS)]
+        self._pair = [next(d for d in decoys if d[0] == at) for at in (ORDER, ACCOUNT)]
+        self._open = [d for d in decoys if d not in self._pair]
+        for i, key in decoys:
+            self._keep(i, key, self._decoy())
 
     def make(self, depth: int) -> tuple[Office, Errand]:
         """An office and an errand whose answer takes `depth` calls."""
-        decoys = self._decoys()
-        order, account = (next(key for i, key in decoys if i == at) for at in (ORDER, ACCOUNT))
+        (_, order), (_, account) = self._pair
         slip = self._number()
         if depth >= 3 and self._rng.random() < 0.5:
             errand = self._joined(depth, (order, account), slip)
@@ -249,15 +255,6 @@ class Maker:
             self._keep(i, key, then)
         return keys
 
-    def _decoys(self) -> list[tuple[int, Any]]:
-        """Records that lead to one another only, and that nothing but a field that leads astray names."""
-        self._astray = [(i, self._key(i)) for i in range(len(self._words.desks)) for _ in range(DECOYS)]
-        hidden = {next(d for d in self._astray if d[0] == at) for at in (ORDER, ACCOUNT)}
-        self._open = [d for d in self._astray if d not in hidden]
-        for i, key in self._astray:
-            self._keep(i, key, self._decoy())
-        return self._astray
-
     def _decoy(self) -> tuple[int, Any]:
         return self._pick(self._open)
 
@@ -294,7 +291,7 @@ class OfficeSource(Source):
         if depth not in range(1, 7):
             raise ValueError(f"depth={depth!r}: it is one of 1 to 6.")
         json_schema()  # what is missing is said now, and not by every call
-        self.depth = depth
+        self.depth = int(depth)
         self.max_steps = 4 * self.depth + 4
         self.card = Card(
             task=f"Find an answer in the records of an office, by {depth} calls of tools or more, and submit it.",
