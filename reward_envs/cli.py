@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -223,8 +224,8 @@ def _show_environment(env_id: str, heatmap: str | None, seed: int) -> None:
         _draw_heatmap(env_id, env.unwrapped, heatmap, seed)
     card = getattr(env.unwrapped, "card", None)
     lines: dict[str, Any] = {
-        "observation": env.unwrapped.observation_space,
-        "action": env.unwrapped.action_space,
+        "observation": _shown(env.unwrapped.observation_space),
+        "action": _shown(env.unwrapped.action_space),
         "steps at most": getattr(env.spec, "max_episode_steps", None) or getattr(env.unwrapped, "max_steps", None),
     }
     if card is not None:
@@ -238,6 +239,11 @@ def _show_environment(env_id: str, heatmap: str | None, seed: int) -> None:
     if heatmap is not None:
         print(f"heat maps of the layout of seed {seed}: {heatmap}")
     env.close()
+
+
+def _shown(space: Any) -> str:
+    """A space as it prints, but that every character of a text is not listed."""
+    return re.sub(r"(Text\(\d+, \d+), charset=.*?\)(?=$|, '|\))", r"\1)", str(space), flags=re.DOTALL)
 
 
 def _draw_heatmap(env_id: str, env: Any, path: str, seed: int) -> None:

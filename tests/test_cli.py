@@ -77,6 +77,11 @@ def test_show_an_environment(run) -> None:
     assert "steps at most: 360" in out
 
 
+def test_show_does_not_list_every_character_of_a_text(run) -> None:
+    out = run("show", "reward_envs/Tools-v0")[1].splitlines()
+    assert "observation: Text(0, 16000)" in out and "action: Text(0, 4000)" in out
+
+
 def test_show_draws_heat_maps_of_a_gridworld(run, tmp_path: Path) -> None:
     out = tmp_path / "map.png"
     code, said, _ = run("show", "reward_envs/DoorKey-5x5-v0", "--heatmap", str(out), "--seed", "3")

@@ -13,6 +13,11 @@ from reward_envs.text.terminal.sandbox import Confinement, Sandbox, SandboxError
 from reward_envs.text.terminal.template import Instance, Solution, as_bytes
 
 DONE = "submit"
+STOPPED = {
+    "seconds": "stopped: it took too long",
+    "output": "stopped: it printed too much",
+    "ended": "the bash has ended and runs no more commands",
+}
 BEGIN = "You are at a bash in /work. Each message of yours is one command line. When all is done, say: submit\n\n"
 
 
@@ -47,7 +52,7 @@ class TerminalTask(TextTask):
         ran = self.sandbox.run(action)
         self._printed = ran.output.decode(errors="replace")
         self._cue_read |= bool(self.instance.cue) and self.instance.cue in self._printed
-        notes = [f"[stopped: limit of {ran.stopped}]"] if ran.stopped else []
+        notes = [f"[{STOPPED[ran.stopped]}]"] if ran.stopped else []
         notes += [f"[exit code {ran.code}]"] if ran.code else []
         return Reply("\n".join(part for part in (self._printed.rstrip("\n"), *notes) if part))
 

@@ -60,7 +60,7 @@ def test_what_the_agent_sees() -> None:
     assert env.step("echo out; echo err >&2; exit 4")[0] == "out\nerr\n[exit code 4]"
     short = gym.make(ID, task="needle", limits=Confinement(seconds=0.5))
     short.reset(seed=1)
-    assert short.step("sleep 99")[0].endswith("[stopped: limit of seconds]\n[exit code 137]")
+    assert short.step("sleep 99")[0].endswith("[stopped: it took too long]\n[exit code 137]")
     short.close()
     assert "> echo out" in env.render()
     env.close()
