@@ -251,6 +251,8 @@ class HindsightReplayBuffer(HerReplayBuffer):
             )
         index = self._any(batch_size)
         relabelled = index[batch_size - int(self.her_ratio * batch_size) :]
+        if self.n_envs > 1:  # side by side, so that each environment is asked about a slice
+            relabelled[:] = relabelled[np.argsort(relabelled % self.n_envs, kind="stable")]
         if callable(self.strategy):
             return index, self._chosen(relabelled, self.strategy)
         if self.strategy == RANDOM:
@@ -304,23 +306,25 @@ class HindsightReplayBuffer(HerReplayBuffer):
         n = len(index)
         achieved, desired = (sample[name][-n:] for name in ("next/achieved_goal", "next/desired_goal"))
         info = {name: sample[f"info/{name}"][-n:] for name in self.relabel_info}
-        reward, terminated, asked = np.empty(n), np.empty(n, np.bool_), self._ask
-        for env, at in self._by_env(index):
+        asked: list[_Asked] = self._ask
+        if len(asked) == 1:
+            return asked[0](achieved, desired, info, n)
+        reward, terminated = np.empty(n), np.empty(n, np.bool_)
+        for env, at in self._by_env(index % self.n_envs):
             own = {name: column[at] for name, column in info.items()}
             reward[at], terminated[at] = asked[env](achieved[at], desired[at], own, len(reward[at]))
         return reward, terminated
 
-    def _by_env(self, index: Int) -> list[tuple[int, Any]]:
-        """Whom to ask, and about which of the rows: each environment about its own, or one about all."""
-        if self.n_envs == 1 or getattr(self._inner, "alike", False):
+    def _by_env(self, envs: Int) -> list[tuple[int, slice]]:
+        """Whom to ask, and about which of the rows, whose environments are in order: each about its own, or one about
+        all."""
+        if len(self._ask) == 1:
             return [(0, slice(None))]
-        envs = index % self.n_envs
-        order = np.argsort(envs, kind="stable")
-        ends = np.searchsorted(envs[order], np.arange(self.n_envs + 1)).tolist()
-        return [(env, order[ends[env] : ends[env + 1]]) for env in range(self.n_envs) if ends[env] < ends[env + 1]]
+        ends = np.searchsorted(envs, np.arange(self.n_envs + 1)).tolist()
+        return [(env, slice(*ends[env : env + 2])) for env in range(self.n_envs) if ends[env] < ends[env + 1]]
 
     @property
-    def _ask(self) -> list[Any]:
+    def _ask(self) -> list[_Asked]:
         """What says what other goals pay: one of all environments, or one of each."""
         if not self._functions:
             inner = self._inner
@@ -377,8 +381,8 @@ class _Asked:
         compute_terminated: Callable[..., Any] | None,
     ) -> None:
         self._venv, self._env, self._goals = venv, env, goals
-        self._both = venv.has_attr("compute_goal")
-        if not self._both and not venv.has_attr("compute_reward"):
+        self._both = self._method("compute_goal") if venv.has_attr("compute_goal") else None
+        if self._both is None and not venv.has_attr("compute_reward"):
             raise RewardError(
                 "the environment has no compute_reward(achieved_goal, desired_goal, info), so it cannot say what "
                 "another goal would have paid: hindsight needs a goal environment."
@@ -386,7 +390,7 @@ class _Asked:
         self._reward = GoalFunction(self._method("compute_reward"), "HindsightReplayBuffer")
         own = self._method("compute_terminated") if venv.has_attr("compute_terminated") else None
         asked = compute_terminated or own
-        self.knows_ends = self._both or asked is not None
+        self.knows_ends = self._both is not None or asked is not None
         self._terminated = GoalFunction(asked, "HindsightReplayBuffer") if asked else None
         self._potential = GoalFunction(self._method("compute_potential"), "HindsightReplayBuffer")
 
@@ -403,8 +407,8 @@ class _Asked:
 
     def __call__(self, achieved: Any, desired: Any, info: Any, n: int) -> tuple[Float, Bool]:
         achieved, desired = (as_played(a, self._goals) for a in (achieved, desired))
-        if self._both:
-            answers = self._method("compute_goal")(achieved, desired, info)
+        if self._both is not None:
+            answers = self._both(achieved, desired, info)
             return one_number_a_row(answers[0], n, *_BOTH), one_number_a_row(answers[1], n, *_BOTH).astype(np.bool_)
         reward = self._reward(achieved, desired, info, n)
         if self._terminated is None:
