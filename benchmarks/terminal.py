@@ -33,7 +33,7 @@ BARE = [
     "usr/lib",
     "/lib",
 ]
-BARE += ["--symlink", "usr/lib64", "/lib64", "--proc", "/proc", "--dev", "/dev", "--tmpfs", "/work", "--chdir", "/work"]
+BARE += ["--symlink", "usr/lib64", "/lib64", "--proc", "/proc", "--dev", "/dev", "--tmpfs", "/box", "--chdir", "/box"]
 
 
 def timed(play: Callable[[int], object], i: int) -> float:

@@ -18,7 +18,7 @@ STOPPED = {
     "output": "stopped: it printed too much",
     "ended": "the bash has ended and runs no more commands",
 }
-BEGIN = "You are at a bash in /work. Each message of yours is one command line. When all is done, say: submit\n\n"
+BEGIN = "You are at a bash in /box. Each message of yours is one command line. When all is done, say: submit\n\n"
 
 
 class TerminalTask(TextTask):

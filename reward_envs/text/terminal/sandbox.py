@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-HOME = "/work"
+HOME = "/box"
 NOBODY = 65534  # whom a sandbox that root starts belongs to, since the kernel counts no processes of root's
 _SYSTEM = ("/bin", "/sbin", "/lib", "/lib64", "/etc/alternatives")  # the last: what Debian's awk is a link to
 _PATIENCE = 20.0  # seconds for a sandbox to begin

@@ -29,12 +29,12 @@ def box() -> Iterator[Sandbox]:
 def test_state_lives_from_command_to_command(box: Sandbox) -> None:
     assert box.run("cat a/b.txt; ./run.sh") == (b"hello\nran\n", 0, "")
     assert box.run("x=5; cd a; f() { echo fun $x; }").code == 0
-    assert box.run("f; pwd").output == b"fun 5\n/work/a\n"
+    assert box.run("f; pwd").output == b"fun 5\n/box/a\n"
     assert box.run("false").code == 1
     assert box.run("echo out; echo err >&2").output == b"out\nerr\n"
     assert box.run('echo "open').code == 2
     assert box.run("exit 3").code == 3
-    assert box.run("echo again $x; pwd").output == b"again\n/work\n"  # a new bash, the same workspace
+    assert box.run("echo again $x; pwd").output == b"again\n/box\n"  # a new bash, the same workspace
     assert box.run("cat").output == b""  # nothing to read
     assert (box.read("a/b.txt"), box.mode("run.sh"), box.mode("a/b.txt")) == (b"hello\n", 0o755, 0o644)
     assert box.files() == ["a/b.txt", "run.sh"]
@@ -43,19 +43,19 @@ def test_state_lives_from_command_to_command(box: Sandbox) -> None:
 def test_nothing_of_the_host_is_seen_or_changed(box: Sandbox, tmp_path: Path) -> None:
     canary = tmp_path / "canary"
     canary.write_text("still here")
-    assert box.run(f"cat {canary}; rm -rf {tmp_path} /work/../{tmp_path}").code in (0, 1)
+    assert box.run(f"cat {canary}; rm -rf {tmp_path} /box/../{tmp_path}").code in (0, 1)
     assert canary.read_text() == "still here"
     for path in ("/usr/x", "/dev/x", "/dev/shm/x", "/x", "/proc/sys/kernel/hostname", "/etc/x"):
         assert box.run(f"echo x > {path}").code != 0, path
     assert box.run("cat /proc/1/environ /etc/passwd /etc/shadow").output.count(b"No such file") == 2
-    assert box.run("ls /home /root /work/..").output.count(b"No such file") == 2
+    assert box.run("ls /home /root /box/..").output.count(b"No such file") == 2
     assert box.run("(echo > /dev/tcp/127.0.0.1/80) 2>&1; cat /proc/net/dev | wc -l").output.endswith(b"\n3\n")
     assert box.run("ps -e | wc -l; hostname; id -u").output.split()[1:] == [b"box", b"1000"]
     assert box.run("mount -t tmpfs none /tmp").code != 0 and box.run("chroot /tmp").code != 0
 
 
 def test_links_and_pipes_lead_nowhere(box: Sandbox) -> None:
-    box.run("ln -s /etc/hostname out; ln -s /work/a inner; ln -s loop loop; mkfifo pipe; ln a/b.txt hard")
+    box.run("ln -s /etc/hostname out; ln -s /box/a inner; ln -s loop loop; mkfifo pipe; ln a/b.txt hard")
     assert [box.read(p) for p in ("out", "inner/b.txt", "loop", "pipe", "a", "../usr/bin/env", "/etc/hostname")] == [
         None
     ] * 7
@@ -133,7 +133,7 @@ PIECES = [
 PIECES += [
     "{1..9}",
     "*",
-    "/work/*",
+    "/box/*",
     "~root",
     "\x00",
     "\x1b[2J",

@@ -86,7 +86,7 @@ ATTACKS = [
     "for f in $(seq 1 9999); do echo $f; done > answer.txt",
     "ln -s /proc/self/environ answer.txt",
     "mkdir answer.txt; mkfifo where.txt",
-    "rm -rf /work/* /work/.*",
+    "rm -rf /box/* /box/.*",
     "kill -9 -1",
     "python3 -c 'import gc, sys; print(sys.modules)' 2>/dev/null || true",
     "find / -name '*grade*' -o -name '*check*' 2>/dev/null | head",
